@@ -1,0 +1,142 @@
+#pragma once
+
+// What a cluster is: plain structs with units, filled from YAML by scenarios/, read by placement,
+// simulator and reports. Every field is what the key of the same name in a scenario means; numbers
+// come with their sources in scenarios/{devices,nodes,networks}/*.yaml.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/quantities.h"
+
+namespace gradhaul {
+
+struct PcieLink {
+  int generation = 5;  // 1..6
+  int lanes = 16;      // 1, 2, 4, 8, 16
+  friend bool operator==(const PcieLink&, const PcieLink&) = default;
+};
+
+struct GpuModel {
+  std::string name;
+  // Nothing: the GPU hangs on no PCIe at all; its NIC reaches its memory in no time (node `ideal`).
+  std::optional<PcieLink> pcie;
+  BitRate memory_bandwidth = kUnlimited;
+  // One channel's reduce or copy kernel (one thread block), bytes of the message a second.
+  BitRate reduce_bandwidth = kUnlimited;
+  Duration read_latency;   // a read request has arrived: until its first completion leaves
+  Duration write_latency;  // the last TLP of a posted write has arrived: until it can be read
+  Duration kernel_launch;  // start of a collective until its kernel runs
+  Duration flag_latency;   // one way between host and kernel: a flag in mapped memory
+};
+
+struct NicModel {
+  std::string name;
+  BitRate rate = kUnlimited;     // the greatest line rate of a port
+  std::optional<PcieLink> pcie;  // nothing: as for GpuModel
+  Duration post;                 // CPU time to write one work request
+  Duration doorbell;             // MMIO write: until the NIC sees it
+  Duration wqe_fetch;            // the NIC reads the work request
+  Duration transmit_latency;     // payload is in the NIC: until its first bit is on the wire
+  Duration receive_latency;      // last bit in the NIC: until the first TLP or the ACK leaves
+  Duration completion;           // CQE written, polled and handled
+  Bytes transmit_buffer{};       // payload asked for or held, not yet sent; 0: no limit
+  Bytes receive_buffer{};        // per lane; only where the network does not say (0: no limit)
+  std::int64_t message_rate = 0;  // work requests a second, all queue pairs; 0: no limit
+};
+
+// A switch of the PCIe tree and what hangs below it, or devices directly at a socket.
+struct PcieBranch {
+  std::string switch_name;            // empty: the devices hang at `parent` directly
+  std::string parent;                 // "socketN" or another switch's name
+  std::optional<PcieLink> link;       // the switch's uplink; without a switch: caps the devices' own
+  std::vector<std::string> devices;   // "gpuN", "nicN"
+};
+
+struct PcieSettings {
+  Bytes max_payload{256};
+  Bytes max_read_request{4096};
+  int tags = 256;
+  int posted_header_credits = 128;
+  int posted_data_credits = 1024;  // of 16 bytes
+  Duration credit_loop{200'000};   // TLP leaves: until its credit is back, the receiver being free
+  double dllp_overhead = 0.03;     // share of the raw rate that DLLPs and ordered sets take
+};
+
+struct RootComplex {
+  BitRate peer_to_peer_read = kUnlimited;
+  BitRate peer_to_peer_write = kUnlimited;
+  // Zero: the root complexes pass no peer-to-peer across the socket link.
+  BitRate peer_to_peer_across_sockets = kUnlimited;
+  Duration latency{300'000};
+  Bytes read_completion{64};     // the piece in which reads of host memory are answered
+  std::optional<Bytes> tlp_split;  // a peer's TLPs are passed on in pieces of this size
+};
+
+struct SocketLink {
+  BitRate bandwidth = kUnlimited;  // payload, per direction
+  Duration latency{100'000};
+};
+
+struct Nvlink {
+  BitRate bandwidth;        // nominal, per GPU and direction
+  double efficiency = 1.0;  // what kernels get of it
+  Duration latency;
+};
+
+struct Node {
+  std::string name;
+  int sockets = 1;
+  SocketLink socket_link;
+  RootComplex root_complex;
+  BitRate host_memory_bandwidth = kUnlimited;  // per socket
+  int gpu_count = 1;
+  GpuModel gpu;
+  int nic_count = 1;
+  NicModel nic;
+  std::vector<PcieBranch> pcie;  // empty: no PCIe in the way (GPU g and NIC g mod NICs are one)
+  std::optional<Nvlink> nvlink;  // an NVSwitch joining all GPUs
+  PcieSettings pcie_settings;
+};
+
+enum class NetworkKind : std::uint8_t {
+  kInfiniband,
+  kIdeal,  // serialises payload only: no headers, no credits, no acknowledgements on the wire
+};
+enum class TopologyKind : std::uint8_t { kBackToBack, kSingleSwitch, kLeafSpine, kRailOptimized };
+
+struct Topology {
+  TopologyKind kind = TopologyKind::kSingleSwitch;
+  // 0: as wide as needed (single_switch, back_to_back).
+  int switch_ports = 0;
+  // Filled in by size_topology() (core/topology_size.h) where the scenario does not say.
+  int leaves = 0;
+  int spines = 0;
+  int uplinks_per_leaf = 0;  // to all spines together
+};
+
+struct Network {
+  std::string name;
+  NetworkKind kind = NetworkKind::kInfiniband;
+  BitRate link = kUnlimited;  // data rate of a port after line coding (InfiniBand 4x NDR: 400 Gb/s)
+  Bytes mtu{4096};            // payload of one packet
+  double node_cable_metres = 3;
+  double spine_cable_metres = 30;
+  Topology topology;
+  double oversubscription = 1;  // downlinks over uplinks of a leaf
+  Duration switch_latency{200'000};  // first bit in until first bit out
+  Bytes vl_buffer{64 * 1024};        // receive buffer of a port and lane; 0: no limit
+  Duration credit_return{300'000};   // both ends' handling of a credit update, cables apart
+};
+
+struct Cluster {
+  int nodes = 1;
+  Node node;
+  Network network;
+  int ranks_per_node = 1;
+  int ranks() const { return nodes * ranks_per_node; }
+};
+
+}  // namespace gradhaul

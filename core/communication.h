@@ -1,0 +1,34 @@
+#pragma once
+
+// How it is to be communicated: the knobs of a collective library.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/quantities.h"
+
+namespace gradhaul {
+
+using Rank = std::int32_t;
+
+enum class Algorithm : std::uint8_t { kRing, kDoubleBinaryTree, kPairwise };
+enum class Protocol : std::uint8_t { kSimple };
+enum class RingOrder : std::uint8_t { kBalanced, kNccl, kListed };
+
+struct Communication {
+  std::string profile = "gradhaul";
+  // What all_reduce runs. all_to_all and send_recv have one way of their own (kPairwise).
+  Algorithm algorithm = Algorithm::kRing;
+  Protocol protocol = Protocol::kSimple;
+  std::optional<int> channels;  // nothing: the rule of place() in core/placement.h
+  int slots = 8;                // receive slots of a connection: the credits its sender may use
+  Bytes slot_size{512 * 1024};  // the slice that travels, is reduced and travels on
+  int queue_pairs = 1;          // per connection; writes alternate over them
+  RingOrder ring_order = RingOrder::kBalanced;
+  // kListed: one ring for all channels, or one for each channel.
+  std::vector<std::vector<Rank>> listed_rings;
+};
+
+}  // namespace gradhaul

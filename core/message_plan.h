@@ -1,0 +1,54 @@
+#pragma once
+
+// How a message is cut (interface.md, section 2): channel c takes a contiguous 1/C of the elements,
+// chunk k a 1/parts of that, remainders to the first ones; a slice is min(slot, largest chunk)
+// floored to whole elements; all chunks of a channel have the same number of slices, some possibly
+// empty or absent.
+
+#include <cstdint>
+
+#include "core/quantities.h"
+#include "core/workload.h"
+
+namespace gradhaul {
+
+// Elements [first, first + count) of the message.
+struct Span {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+  friend bool operator==(const Span&, const Span&) = default;
+};
+
+// Part `index` of `parts` nearly equal parts of `whole`, remainders to the first ones.
+Span part_of(Span whole, std::int64_t index, std::int64_t parts);
+
+class MessagePlan {
+ public:
+  // `count` elements of `datatype` in `channels` channels, each in `parts` chunks; `slot` holds at
+  // least one element. Any count from 0.
+  MessagePlan(std::int64_t count, DataType datatype, int channels, int parts, Bytes slot);
+
+  std::int64_t count() const { return count_; }
+  DataType datatype() const { return datatype_; }
+  int channels() const { return channels_; }
+  int parts() const { return parts_; }
+
+  Span channel(int channel) const;
+  Span chunk(int channel, int chunk) const;
+  // The same for every chunk of a channel; at least 1.
+  std::int64_t slices_per_chunk(int channel) const;
+  // Slice `slice` of a chunk; empty where the chunk has no more elements.
+  Span slice(int channel, int chunk, std::int64_t slice) const;
+  Bytes bytes(std::int64_t elements) const { return size_of(datatype_) * elements; }
+
+ private:
+  std::int64_t slice_elements(int channel) const;
+
+  std::int64_t count_;
+  DataType datatype_;
+  int channels_;
+  int parts_;
+  std::int64_t slot_elements_;
+};
+
+}  // namespace gradhaul

@@ -1,0 +1,46 @@
+#pragma once
+
+// What is asked of a simulator, and how it reports on the way.
+
+#include <atomic>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+#include "core/cluster.h"
+#include "core/communication.h"
+#include "core/workload.h"
+
+namespace gradhaul {
+
+enum class Fidelity : std::uint8_t { kPacket, kAnalytic };
+
+// Told now and then, at most some hundred times a run, how far it is.
+class ProgressSink {
+ public:
+  // `done` in 0..1 over all rows of the run; `row` is the size being simulated.
+  virtual void on_progress(double done, Bytes row) = 0;
+
+ protected:
+  ~ProgressSink() = default;
+};
+
+struct PredictionRequest {
+  Cluster cluster;
+  Workload workload;
+  Communication communication;
+  Fidelity fidelity = Fidelity::kPacket;
+  std::uint64_t seed = 1;
+  ProgressSink* progress = nullptr;
+  // Set from a signal handler: the run ends at the next opportunity, keeping the finished rows.
+  const std::atomic<bool>* interrupted = nullptr;
+};
+
+// The run failed: it stalled (the message holds the table of who waits for whom), or the model
+// cannot do what was asked.
+class SimulationError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace gradhaul

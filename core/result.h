@@ -1,0 +1,87 @@
+#pragma once
+
+// What a run answered: the plain data behind the table and the JSON of interface.md, sections 4 and
+// 5. Filled by a simulator or a backend, rendered by analysis/.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/communication.h"
+#include "core/quantities.h"
+#include "core/workload.h"
+
+namespace gradhaul {
+
+// A part of a row's time along its critical path.
+struct TimePart {
+  std::string resource;  // "node0.nic0"; empty: no resource's (pure latency of software and wires)
+  std::string cause;     // "busy", "credits", "latency", "launch", …
+  Duration time;
+};
+
+struct ResultRow {
+  Collective collective = Collective::kAllReduce;
+  std::string algorithm;
+  std::string protocol;
+  int channels = 0;
+  int ranks = 0;
+  Bytes size;
+  std::int64_t count = 0;
+  DataType datatype = DataType::kFp32;
+  Reduction reduction = Reduction::kSum;
+  Duration time;
+  Bytes bytes_sent_per_rank;  // the largest over ranks
+  std::string limited_by;     // "node0.nic0 (32 equal)", "latency", "slots"
+  std::vector<TimePart> parts;  // add up to time; sorted, the largest first
+};
+
+struct ResourceUse {
+  std::string name;  // "node0.nic0"
+  std::string kind;  // "nic", "pcie", "pcie_uplink", "socket", "socket_link", "nvlink", "reduce",
+                     // "memory", "network"
+  double utilisation = 0;  // of its busier direction, over the time of the last row
+  Bytes bytes;             // payload, both directions together
+  Duration blame;          // its share of the critical path
+};
+
+struct PortCounters {
+  std::string port;  // "leaf0:3", "node0.nic0"
+  Duration xmit_wait;
+  std::int64_t pfc_pause_frames = 0;
+  Duration pfc_paused;
+  std::int64_t ecn_marked = 0;
+  std::int64_t cnp = 0;
+  std::int64_t dropped = 0;
+  std::int64_t retransmitted = 0;
+  Duration out_of_credits;
+};
+
+struct RunCost {
+  double wall_s = 0;
+  double cpu_s = 0;
+  std::int64_t packets = 0;
+  std::int64_t packet_hops = 0;
+  std::int64_t skipped_packet_hops = 0;
+  std::int64_t peak_rss_bytes = 0;
+};
+
+struct Prediction {
+  std::string fidelity;
+  std::uint64_t seed = 0;
+  std::uint64_t digest = 0;
+  bool exact = true;
+  std::optional<Duration> error_bound;  // where not exact
+  int channels = 0;
+  std::vector<std::vector<Rank>> rings;
+  std::vector<ResultRow> rows;           // one per size
+  std::vector<ResourceUse> resources;    // of the last row, in name order
+  std::vector<PortCounters> counters;    // of the last row, those not all zero, in name order
+  std::vector<std::string> notes;
+  bool interrupted = false;  // only the rows that were finished are here
+  RunCost cost;
+};
+
+}  // namespace gradhaul

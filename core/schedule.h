@@ -1,0 +1,72 @@
+#pragma once
+
+// Algorithms are data. A schedule is a pure function of (rank, channel, lane, index): which slices
+// are received from whom, what is done with them, where the result goes, to whom it is sent on, and
+// what it must wait for. One engine (core/collective_engine.h) runs them all with the same slots,
+// credits and slices; one checker (tests/oracles/symbolic_checker.h) proves them. Items are computed,
+// never stored: a rank's memory is O(peers).
+//
+// A lane is a stream of items of a channel that start in order; lanes of a channel never block each
+// other (up and down of a tree). A connection is (channel, source, destination, stream): the n-th
+// non-empty send on it meets the n-th non-empty receive on it. Transfers whose span is empty are
+// left out on both sides, which both sides can compute.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "core/communication.h"
+#include "core/memory.h"
+#include "core/message_plan.h"
+
+namespace gradhaul {
+
+inline constexpr int kMaxPeersOfItem = 4;
+
+enum class Operation : std::uint8_t {
+  kNone,    // only sends
+  kCopy,    // output[span] = what was received; without a receive: output[span] = input[span]
+  kReduce,  // output[span] = input[span] op received[0] op received[1] …, from the left
+};
+
+struct ItemReceive {
+  Rank peer = 0;
+  int stream = 0;
+};
+
+struct ItemSend {
+  Rank peer = 0;
+  int stream = 0;
+  Region source = Region::kOutput;  // kInput or kOutput
+  Span span;                        // as many elements as the peer's item receives
+};
+
+// Every item of `lane` (of the same rank and channel) up to and including `index` is finished: its
+// operation is done and its sends are written out (kWriteDone).
+struct Dependency {
+  int lane = 0;
+  std::int64_t index = 0;
+};
+
+struct Item {
+  Span span;  // where the operation puts its result: elements of the output
+  Operation operation = Operation::kNone;
+  bool last_reduction = false;  // the result is complete: avg divides here
+  int receive_count = 0;
+  int send_count = 0;
+  std::array<ItemReceive, kMaxPeersOfItem> receives{};
+  std::array<ItemSend, kMaxPeersOfItem> sends{};  // each waits for the operation of this item
+  std::optional<Dependency> after;
+};
+
+class Schedule {
+ public:
+  virtual ~Schedule() = default;
+  virtual Rank ranks() const = 0;
+  virtual int channels() const = 0;
+  virtual int lanes() const = 0;
+  virtual std::int64_t items(Rank rank, int channel, int lane) const = 0;
+  virtual Item item(Rank rank, int channel, int lane, std::int64_t index) const = 0;
+};
+
+}  // namespace gradhaul
