@@ -1,0 +1,18 @@
+#pragma once
+
+// Rows as comma-separated values (RFC 4180, but lines end in \n): the fields of a row of the result
+// file, under the same names, one line per row.
+
+#include <string>
+
+#include "core/result.h"
+
+namespace gradhaul {
+
+std::string csv_head();
+std::string csv_line(const ResultRow& row);
+
+// Head and all rows.
+std::string result_csv(const Prediction& prediction);
+
+}  // namespace gradhaul

@@ -1,0 +1,30 @@
+#pragma once
+
+// A result file (interface.md, section 5), schema "gradhaul.result/1". The order of keys is fixed
+// and numbers are the shortest that read back the same, so equal predictions give equal bytes, but
+// for `cost`, which comes last.
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "core/result.h"
+
+namespace gradhaul {
+
+// The scenario as a result file repeats it.
+struct ScenarioRecord {
+  std::string name;
+  std::string file;                  // the path as it was given, or found
+  std::string sha256;                // of the file, in hexadecimal
+  nlohmann::ordered_json effective;  // every key, with defaults filled in
+};
+
+// `version` is gradhaul's. Aborts where the parts of a row do not add up to its time.
+nlohmann::ordered_json result_json(const Prediction& prediction, const ScenarioRecord& scenario,
+                                   const std::string& version);
+
+// The text of the file: indented by two, with a line end.
+std::string result_json_text(const Prediction& prediction, const ScenarioRecord& scenario,
+                             const std::string& version);
+
+}  // namespace gradhaul
