@@ -1,0 +1,159 @@
+#include "analysis/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <map>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analysis/bottleneck.h"
+#include "analysis/quantity_text.h"
+#include "analysis/resource_group.h"
+#include "analysis/table.h"
+#include "analysis/time_parts.h"
+
+namespace gradhaul {
+namespace {
+
+// Enough to see where the time goes; the result file has all.
+constexpr std::size_t kMaxLines = 10;
+
+std::string and_more(std::size_t all) {
+  return all > kMaxLines ? fmt::format("#   … and {} more\n", all - kMaxLines) : "";
+}
+
+std::string parts_text(const ResultRow& row) {
+  const std::vector<PartGroup> groups = grouped_parts(row);
+  std::string text = "# Where the time goes, along the critical path:\n";
+  for (std::size_t i = 0; i < std::min(groups.size(), kMaxLines); ++i) {
+    const PartGroup& group = groups[i];
+    const double share = static_cast<double>(group.time.ps) /
+                         static_cast<double>(std::max<std::int64_t>(row.time.ps, 1));
+    const std::string place = group.resources.empty() ? "" : group.resources + ": ";
+    text += fmt::format("#   {:>8}  {:>6}  {}{}\n", duration_text(group.time), percent_text(share),
+                        place, cause_in_words(group.cause));
+  }
+  return text + and_more(groups.size());
+}
+
+std::string uses_text(const std::vector<ResourceUse>& resources) {
+  const std::vector<UseGroup> groups = group_by_use(resources);
+  if (groups.empty()) return "";
+  std::string text = "# Busiest resources:\n";
+  for (std::size_t i = 0; i < std::min(groups.size(), kMaxLines); ++i) {
+    const UseGroup& group = groups[i];
+    text +=
+        fmt::format("#   {:5.1f} %  {:>8}  {}: {}\n", group.utilisation * 100,
+                    bytes_text(group.bytes), equal_names(group.names), kind_in_words(group.kind));
+  }
+  return text + and_more(groups.size());
+}
+
+// The least and the greatest of a counter over the ports of one shape.
+template <typename Value>
+struct Range {
+  Value least{};
+  Value greatest{};
+};
+
+template <typename Value>
+Range<Value> range_of(const std::vector<const PortCounters*>& ports, Value PortCounters::*field) {
+  const auto [least, greatest] = std::minmax_element(
+      ports.begin(), ports.end(),
+      [field](const PortCounters* a, const PortCounters* b) { return a->*field < b->*field; });
+  return {(*least)->*field, (*greatest)->*field};
+}
+
+std::string range_text(std::string_view name, Range<std::int64_t> range) {
+  if (range.greatest == 0) return "";
+  if (range.least == range.greatest) return fmt::format(", {} {}", name, range.least);
+  return fmt::format(", {} {} to {}", name, range.least, range.greatest);
+}
+
+std::string range_text(std::string_view name, Range<Duration> range) {
+  if (range.greatest == Duration{}) return "";
+  const std::string least = duration_text(range.least);
+  const std::string greatest = duration_text(range.greatest);
+  if (least == greatest) return fmt::format(", {} {}", name, least);
+  return fmt::format(", {} {} to {}", name, least, greatest);
+}
+
+std::string port_line(const std::vector<const PortCounters*>& ports) {
+  constexpr std::array<std::pair<std::string_view, Duration PortCounters::*>, 3> kTimes{
+      {{"xmit_wait", &PortCounters::xmit_wait},
+       {"out_of_credits", &PortCounters::out_of_credits},
+       {"pfc_paused", &PortCounters::pfc_paused}}};
+  constexpr std::array<std::pair<std::string_view, std::int64_t PortCounters::*>, 5> kCounts{
+      {{"pfc_pause_frames", &PortCounters::pfc_pause_frames},
+       {"ecn_marked", &PortCounters::ecn_marked},
+       {"cnp", &PortCounters::cnp},
+       {"dropped", &PortCounters::dropped},
+       {"retransmitted", &PortCounters::retransmitted}}};
+  std::string counters;
+  for (const auto& [name, field] : kTimes) counters += range_text(name, range_of(ports, field));
+  for (const auto& [name, field] : kCounts) counters += range_text(name, range_of(ports, field));
+  if (counters.empty()) return "";
+  std::vector<std::string_view> names;
+  std::transform(ports.begin(), ports.end(), std::back_inserter(names),
+                 [](const PortCounters* port) { return std::string_view(port->port); });
+  const std::string many = names.size() > 1 ? fmt::format(" ({} ports)", names.size()) : "";
+  return fmt::format("#   {}{}: {}\n", common_name(names), many, counters.substr(2));
+}
+
+std::string counters_text(const std::vector<PortCounters>& counters) {
+  std::map<std::string, std::vector<const PortCounters*>> by_shape;
+  for (const PortCounters& port : counters) by_shape[shape_of(port.port)].push_back(&port);
+  std::string lines;
+  for (const auto& [shape, ports] : by_shape) lines += port_line(ports);
+  if (lines.empty()) return "# Counters: all zero.\n";
+  return "# Counters that are not zero:\n" + lines;
+}
+
+std::string digest_line(const Prediction& prediction) {
+  std::string exact = "exact";
+  if (!prediction.exact) {
+    exact = "not exact";
+    if (prediction.error_bound) {
+      exact +=
+          fmt::format(": the time is right to within {}", duration_text(*prediction.error_bound));
+    }
+  }
+  const RunCost& cost = prediction.cost;
+  std::string work;
+  if (cost.packets > 0) {
+    work = fmt::format("; {} packets simulated over {} hops", count_text(cost.packets),
+                       count_text(cost.packet_hops));
+    if (cost.skipped_packet_hops > 0) {
+      work +=
+          fmt::format(", {} hops followed from recurrence", count_text(cost.skipped_packet_hops));
+    }
+  }
+  return fmt::format("# Digest {} ({}{})\n", digest_text(prediction.digest), exact, work);
+}
+
+}  // namespace
+
+std::string digest_text(std::uint64_t digest) { return fmt::format("{:016x}", digest); }
+
+std::string report(const Prediction& prediction, const RunDescription& run) {
+  std::string text = table_head(prediction, run);
+  for (const ResultRow& row : prediction.rows) text += table_row(row);
+  text += table_foot(prediction);
+  if (prediction.interrupted) text += "# Interrupted: only the rows above were finished.\n#\n";
+  if (!prediction.rows.empty()) {
+    const ResultRow& row = prediction.rows.back();
+    check_parts(row);
+    if (prediction.rows.size() > 1) text += fmt::format("# At {}:\n", bytes_text(row.size));
+    text += fmt::format("# {}\n#\n", bottleneck_sentence(row, prediction.resources));
+    text += parts_text(row) + uses_text(prediction.resources);
+    text += counters_text(prediction.counters) + "#\n";
+  }
+  for (const std::string& note : prediction.notes) text += fmt::format("# Note: {}\n", note);
+  return text + digest_line(prediction);
+}
+
+}  // namespace gradhaul

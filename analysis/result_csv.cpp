@@ -1,0 +1,47 @@
+#include "analysis/result_csv.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "analysis/quantity_text.h"
+#include "analysis/result_names.h"
+#include "core/busbw.h"
+
+namespace gradhaul {
+namespace {
+
+std::string quoted(std::string_view field) {
+  if (field.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(field);
+  std::string result = "\"";
+  for (const char c : field) {
+    if (c == '"') result += '"';
+    result += c;
+  }
+  return result + '"';
+}
+
+}  // namespace
+
+std::string csv_head() {
+  return "collective,algorithm,protocol,channels,ranks,size_bytes,count,datatype,reduction,time_us,"
+         "algbw_GBps,busbw_GBps,bytes_sent_per_rank,limited_by\n";
+}
+
+std::string csv_line(const ResultRow& row) {
+  // fmt prints the shortest decimal that reads back the same.
+  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", name_of(row.collective),
+                     quoted(row.algorithm), quoted(row.protocol), row.channels, row.ranks,
+                     row.size.count, row.count, name_of(row.datatype), name_of(row.reduction),
+                     microseconds(row.time), algbw(row.size, row.time) / 1e9,
+                     busbw(row.collective, row.ranks, row.size, row.time) / 1e9,
+                     row.bytes_sent_per_rank.count, quoted(row.limited_by));
+}
+
+std::string result_csv(const Prediction& prediction) {
+  std::string text = csv_head();
+  for (const ResultRow& row : prediction.rows) text += csv_line(row);
+  return text;
+}
+
+}  // namespace gradhaul

@@ -1,0 +1,129 @@
+#include "analysis/result_json.h"
+
+#include <cmath>
+
+#include "analysis/quantity_text.h"
+#include "analysis/report.h"
+#include "analysis/result_names.h"
+#include "analysis/time_parts.h"
+#include "core/assert.h"
+#include "core/busbw.h"
+
+namespace gradhaul {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// JSON knows no infinity; a result has none either.
+double finite(double value) {
+  GRADHAUL_ASSERT(std::isfinite(value), "a result is a finite number");
+  return value;
+}
+
+Json parts_json(const ResultRow& row) {
+  check_parts(row);
+  Json parts = Json::object();
+  for (const TimePart& part : merged_parts(row)) {
+    const std::string key = part.resource.empty() ? part.cause : part.resource + ": " + part.cause;
+    parts[key] = microseconds(part.time);
+  }
+  return parts;
+}
+
+Json row_json(const ResultRow& row) {
+  return {{"collective", name_of(row.collective)},
+          {"algorithm", row.algorithm},
+          {"protocol", row.protocol},
+          {"channels", row.channels},
+          {"ranks", row.ranks},
+          {"size_bytes", row.size.count},
+          {"count", row.count},
+          {"datatype", name_of(row.datatype)},
+          {"reduction", name_of(row.reduction)},
+          {"time_us", microseconds(row.time)},
+          {"algbw_GBps", finite(algbw(row.size, row.time) / 1e9)},
+          {"busbw_GBps", finite(busbw(row.collective, row.ranks, row.size, row.time) / 1e9)},
+          {"wrong", nullptr},
+          {"in_place", nullptr},
+          {"bytes_sent_per_rank", row.bytes_sent_per_rank.count},
+          {"limited_by", row.limited_by},
+          {"parts_us", parts_json(row)}};
+}
+
+Json resource_json(const ResourceUse& resource) {
+  return {{"name", resource.name},
+          {"kind", resource.kind},
+          {"utilisation", finite(resource.utilisation)},
+          {"bytes", resource.bytes.count},
+          {"blame_us", microseconds(resource.blame)}};
+}
+
+Json counters_json(const PortCounters& port) {
+  return {{"port", port.port},
+          {"xmit_wait_us", microseconds(port.xmit_wait)},
+          {"pfc_pause_frames", port.pfc_pause_frames},
+          {"pfc_paused_us", microseconds(port.pfc_paused)},
+          {"ecn_marked", port.ecn_marked},
+          {"cnp", port.cnp},
+          {"dropped", port.dropped},
+          {"retransmitted", port.retransmitted},
+          {"out_of_credits_us", microseconds(port.out_of_credits)}};
+}
+
+Json cost_json(const RunCost& cost) {
+  return {{"wall_s", finite(cost.wall_s)},
+          {"cpu_s", finite(cost.cpu_s)},
+          {"packets", cost.packets},
+          {"packet_hops", cost.packet_hops},
+          {"skipped_packet_hops", cost.skipped_packet_hops},
+          {"peak_rss_bytes", cost.peak_rss_bytes}};
+}
+
+template <typename Items, typename Function>
+Json list_json(const Items& items, Function item_json) {
+  Json list = Json::array();
+  for (const auto& item : items) list.push_back(item_json(item));
+  return list;
+}
+
+Json engine_json(const Prediction& prediction, const std::string& version) {
+  Json engine = {{"version", version},
+                 {"fidelity", prediction.fidelity},
+                 {"seed", prediction.seed},
+                 {"digest", digest_text(prediction.digest)},
+                 {"exact", prediction.exact}};
+  if (prediction.error_bound) engine["error_bound_us"] = microseconds(*prediction.error_bound);
+  return engine;
+}
+
+}  // namespace
+
+Json result_json(const Prediction& prediction, const ScenarioRecord& scenario,
+                 const std::string& version) {
+  Json result;
+  result["schema"] = "gradhaul.result/1";
+  result["kind"] = "predicted";
+  result["scenario"] = {{"name", scenario.name},
+                        {"file", scenario.file},
+                        {"sha256", scenario.sha256},
+                        {"effective", scenario.effective}};
+  result["engine"] = engine_json(prediction, version);
+  result["placement"] = {{"channels", prediction.channels}, {"rings", prediction.rings}};
+  result["rows"] = list_json(prediction.rows, row_json);
+  result["resources"] = list_json(prediction.resources, resource_json);
+  result["counters"] = list_json(prediction.counters, counters_json);
+  result["notes"] = prediction.notes;
+  result["interrupted"] = prediction.interrupted;
+  result["cost"] = cost_json(prediction.cost);
+  return result;
+}
+
+std::string result_json_text(const Prediction& prediction, const ScenarioRecord& scenario,
+                             const std::string& version) {
+  // Names come from files: what is no UTF-8 in them is replaced rather than fatal.
+  return result_json(prediction, scenario, version)
+             .dump(2, ' ', false, Json::error_handler_t::replace) +
+         "\n";
+}
+
+}  // namespace gradhaul

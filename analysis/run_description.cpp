@@ -1,0 +1,19 @@
+#include "analysis/run_description.h"
+
+#include <fmt/format.h>
+
+namespace gradhaul {
+
+RunDescription describe_run(const PredictionRequest& request, std::string_view scenario,
+                            std::string_view version) {
+  const Cluster& cluster = request.cluster;
+  RunDescription run;
+  run.scenario = scenario;
+  run.cluster = fmt::format("{} x {} over {} ({} ranks)", cluster.nodes, cluster.node.name,
+                            cluster.network.name, cluster.ranks());
+  run.profile = request.communication.profile;
+  run.version = version;
+  return run;
+}
+
+}  // namespace gradhaul

@@ -1,0 +1,75 @@
+#include "analysis/time_parts.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "analysis/resource_group.h"
+#include "core/assert.h"
+
+namespace gradhaul {
+
+void check_parts(const ResultRow& row) {
+  Duration sum;
+  for (const TimePart& part : row.parts) {
+    GRADHAUL_ASSERT(part.time >= Duration{}, "no part of a time is negative");
+    sum += part.time;
+  }
+  GRADHAUL_ASSERT(sum == row.time, "the parts of a row's time add up to it");
+}
+
+std::vector<TimePart> merged_parts(const ResultRow& row) {
+  std::map<std::pair<std::string, std::string>, Duration> sums;
+  for (const TimePart& part : row.parts) sums[{part.resource, part.cause}] += part.time;
+  std::vector<TimePart> parts;
+  parts.reserve(sums.size());
+  for (const auto& [key, time] : sums) parts.push_back({key.first, key.second, time});
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const TimePart& a, const TimePart& b) { return a.time > b.time; });
+  return parts;
+}
+
+std::vector<PartGroup> grouped_parts(const ResultRow& row) {
+  struct Members {
+    std::set<std::string_view> names;
+    Duration time;
+  };
+  std::map<std::pair<std::string, std::string>, Members> groups;
+  for (const TimePart& part : row.parts) {
+    Members& members = groups[{shape_of(part.resource), part.cause}];
+    if (!part.resource.empty()) members.names.insert(part.resource);
+    members.time += part.time;
+  }
+  std::vector<PartGroup> result;
+  result.reserve(groups.size());
+  for (const auto& [key, members] : groups) {
+    PartGroup group;
+    group.cause = key.second;
+    group.time = members.time;
+    group.resource_count = static_cast<int>(members.names.size());
+    if (group.resource_count > 0) {
+      group.resources = common_name({members.names.begin(), members.names.end()});
+    }
+    result.push_back(std::move(group));
+  }
+  std::stable_sort(result.begin(), result.end(),
+                   [](const PartGroup& a, const PartGroup& b) { return a.time > b.time; });
+  return result;
+}
+
+std::string cause_in_words(const std::string& cause) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kWords{
+      {{"busy", "moving data"},
+       {"credits", "waiting for credits of the receiving end"},
+       {"launch", "starting the kernel"},
+       {"slots", "waiting for a free receive slot"}}};
+  for (const auto& [name, words] : kWords) {
+    if (name == cause) return std::string(words);
+  }
+  return cause;
+}
+
+}  // namespace gradhaul
