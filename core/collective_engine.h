@@ -4,7 +4,8 @@
 // Passive and level-triggered: on_completion() moves one counter, then advance() posts whatever all
 // guards allow, then one flush(). No allocation after construction; memory is O(peers).
 //
-// Counters belong to connections and lanes and are monotone; invariants are asserted on each change:
+// Counters belong to connections and lanes and are monotone; invariants are asserted on each
+// change:
 //   receiving end: consumed <= arrived <= granted <= slots + consumed
 //   sending end:   written <= posted <= credits (starting at `slots`)
 
@@ -30,7 +31,8 @@ struct EngineSettings {
 
 class CollectiveEngine final : public CompletionSink {
  public:
-  // The schedule outlives the engine. Finds this rank's connections by walking the schedule's shape.
+  // The schedule outlives the engine. Finds this rank's connections by walking the schedule's
+  // shape.
   CollectiveEngine(const Schedule& schedule, Rank rank, const EngineSettings& settings);
   ~CollectiveEngine();
   CollectiveEngine(const CollectiveEngine&) = delete;
@@ -51,7 +53,8 @@ class CollectiveEngine final : public CompletionSink {
   Bytes bytes_sent() const;         // data writes posted so far
   // 0..1, for progress bars: finished items over all items.
   double progress() const;
-  // The table of who waits for whom, for a run that stalled: every lane's and connection's counters.
+  // The table of who waits for whom, for a run that stalled: every lane's and connection's
+  // counters.
   void describe(std::ostream& out) const;
 
  private:

@@ -66,13 +66,14 @@ struct SerialisationCarry {
   friend constexpr auto operator<=>(const SerialisationCarry&, const SerialisationCarry&) = default;
 };
 
+__extension__ typedef __int128 Int128;  // a compiler extension, which -Wpedantic wants marked
+
 // The one serialisation function: time that `bytes` occupy a link of `rate`, rounded down, what is
 // cut off being carried into the next call, so that a train of any length holds its rate to 1 ps.
 constexpr Duration serialisation_time(Bytes bytes, BitRate rate, SerialisationCarry& carry) {
   if (rate.unlimited()) return {0};
   GRADHAUL_ASSERT(rate.bits_per_second > 0, "a link needs a rate");
-  const __int128 work =
-      static_cast<__int128>(bytes.count) * 8 * 1'000'000'000'000 + carry.remainder;
+  const Int128 work = Int128{bytes.count} * 8 * 1'000'000'000'000 + carry.remainder;
   carry.remainder = static_cast<std::int64_t>(work % rate.bits_per_second);
   return {static_cast<std::int64_t>(work / rate.bits_per_second)};
 }

@@ -3,13 +3,14 @@
 // Algorithms are data. A schedule is a pure function of (rank, channel, lane, index): which slices
 // are received from whom, what is done with them, where the result goes, to whom it is sent on, and
 // what it must wait for. One engine (core/collective_engine.h) runs them all with the same slots,
-// credits and slices; one checker (tests/oracles/symbolic_checker.h) proves them. Items are computed,
-// never stored: a rank's memory is O(peers).
+// credits and slices; one checker (tests/oracles/symbolic_checker.h) proves them. Items are
+// computed, never stored: a rank's memory is O(peers).
 //
 // A lane is a stream of items of a channel that start in order; lanes of a channel never block each
 // other (up and down of a tree). A connection is (channel, source, destination, stream): the n-th
-// non-empty send on it meets the n-th non-empty receive on it. Transfers whose span is empty are
-// left out on both sides, which both sides can compute.
+// non-empty send on it meets the n-th non-empty receive on it. So all its sends are of one lane,
+// and all its receives of one lane. Transfers whose span is empty are left out on both sides, which
+// both sides can compute.
 
 #include <array>
 #include <cstdint>
@@ -67,6 +68,10 @@ class Schedule {
   virtual int lanes() const = 0;
   virtual std::int64_t items(Rank rank, int channel, int lane) const = 0;
   virtual Item item(Rank rank, int channel, int lane, std::int64_t index) const = 0;
+  // The shape of a lane without its slices, by which connections are found in O(peers): items
+  // [k * n, (k + 1) * n) of any lane of this channel have the same peers and operation, and where
+  // the first of them transfers nothing the others don't either. 1 is always right, only slow.
+  virtual std::int64_t slices_per_step(int /*channel*/) const { return 1; }
 };
 
 }  // namespace gradhaul

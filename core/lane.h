@@ -1,0 +1,78 @@
+#pragma once
+
+// What the engine knows of its connections and lanes: counters and cursors only.
+
+#include <cstdint>
+#include <vector>
+
+#include "core/bounded_queue.h"
+#include "core/engine_layout.h"
+#include "core/item_cursor.h"
+#include "core/slot_window.h"
+
+namespace gradhaul {
+
+struct Connection {
+  SendWindow sending;
+  ReceiveWindow receiving;
+  int lane = 0;  // index into the lanes of the rank
+};
+
+// A reduce or copy that was posted: its completion names only the stream.
+struct PostedOperation {
+  std::int64_t item = 0;
+  ConnectionId receive = -1;  // whose slot it reads
+};
+
+// Three cursors follow each other through the items: operations start, results are sent, and what
+// was sent is written out. Each moves when its own guards allow, so none holds up the one before.
+struct Lane {
+  Lane(const LaneLayout& lane_layout, std::size_t operation_limit)
+      : layout(lane_layout), operations(operation_limit), operation_limit_(operation_limit) {}
+
+  bool has_room_for(std::size_t count) const {
+    return operations.size() + count <= operation_limit_;
+  }
+  // Items before it have their operations done.
+  std::int64_t operated() const {
+    return operations.empty() ? start.index : operations.front().item;
+  }
+
+  LaneLayout layout;
+  ItemCursor start;
+  ItemCursor send;
+  ItemCursor finish;
+  unsigned posted_sends = 0;  // of the item at `send`, by bit
+  int waits_on = -1;          // the lane of this channel whose `finish` holds up `start`
+  BoundedQueue<PostedOperation> operations;
+
+ private:
+  std::size_t operation_limit_;
+};
+
+// All of a rank's, as the engine moves it and the stall table shows it.
+struct EngineState {
+  const Schedule& schedule;
+  Rank rank = 0;
+  std::vector<ConnectionEnd> ends;
+  std::vector<Connection> connections;  // of the same index
+  std::vector<Lane> lanes;              // by channel, then number
+
+  Connection& connection(ConnectionId id) { return connections[static_cast<std::size_t>(id)]; }
+  const Connection& connection(ConnectionId id) const {
+    return connections[static_cast<std::size_t>(id)];
+  }
+  const ConnectionEnd& end(ConnectionId id) const { return ends[static_cast<std::size_t>(id)]; }
+  Lane& lane(int channel, int number) {
+    return lanes[static_cast<std::size_t>(channel * schedule.lanes() + number)];
+  }
+  const Lane& lane(int channel, int number) const {
+    return lanes[static_cast<std::size_t>(channel * schedule.lanes() + number)];
+  }
+  bool dependency_met(const Lane& waiting, const Item& item) const {
+    return !item.after ||
+           lane(waiting.layout.channel, item.after->lane).finish.index > item.after->index;
+  }
+};
+
+}  // namespace gradhaul
