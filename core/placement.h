@@ -1,8 +1,24 @@
 #pragma once
 
 // Which ranks follow each other in which channel, and by which NICs a hop leaves and enters a node.
-// A pure function, used by predict and measure alike, so that both ends of a comparison run the same
-// thing. The rules are those of interface.md, section 2 ("Ranks and NICs").
+// A pure function, used by predict and measure alike, so that both ends of a comparison run the
+// same thing. The rules are those of interface.md, section 2 ("Ranks and NICs"); core/ring_order.h
+// has those of rings, core/channel_count.h that of `channels: auto`.
+//
+// By which NICs data crosses from one node to another:
+//
+//  - Neighbours in a ring that the collective runs: both ends by the NIC that core/ring_order.h
+//    gives; in listed rings always by the channel's NIC a = c mod NICs, whatever GPUs they join.
+//  - All others (trees, all_to_all, send_recv): a NIC nearest to the source and one nearest to the
+//    destination; of equally near ones the channel's own, a, or where that is not among them the
+//    (c mod their number)-th. Where some NIC index is nearest at both ends, such a one at both.
+//    Where rails matter (rail_optimized, back_to_back) and there is NVLink, the destination's NIC
+//    index at both ends, since over NVLink the source reaches every NIC of its node. Without
+//    NVLink, where no spine joins the rails, the source's NIC index at both ends.
+//
+// Where there is NVLink, a source GPU that is not among the nearest taking part to the NIC by which
+// its data leaves hands it to one that is (PXN). At the receiving end, and without NVLink, the NIC
+// reaches the GPU's memory itself.
 
 #include <string>
 #include <vector>
@@ -23,22 +39,34 @@ struct Hop {
   // The source GPU hands its data over NVLink to this GPU of its node, whose memory the NIC then
   // reads (PXN); -1: the NIC reads the source GPU's own memory.
   int relay_gpu = -1;
+  friend bool operator==(const Hop&, const Hop&) = default;
 };
 
+// Comes from place(); plain data so that it can be shown and compared.
 struct Placement {
   int channels = 1;
   int ranks_per_node = 1;
-  // rings[c]: the ranks of channel c in ring order. Other schedules take their order of ranks within
-  // a node and of nodes from it (the tree's chain) or ignore it (pairwise).
+  // rings[c]: the ranks of channel c in ring order. Other schedules take their order of ranks
+  // within a node and of nodes from it (the tree's chain) or ignore it (pairwise). Unless listed,
+  // it begins in node 0 and visits a node's ranks in one go, beginning at the GPU by which the
+  // channel enters the node; for a tree, in every node the same one near the channel's NIC.
   std::vector<std::vector<Rank>> rings;
   std::vector<std::string> notes;  // what a user should know: a fallback taken, an uneven load
+
+  // crossings[c]: the hops of rings[c] between nodes, by ascending source; empty where the
+  // collective runs no ring.
+  std::vector<std::vector<Hop>> crossings;
+  // Of a node: the nearest NICs of each GPU, and the nearest GPUs taking part of each NIC.
+  std::vector<std::vector<int>> gpu_nics;
+  std::vector<std::vector<int>> nic_gpus;
 };
 
-// Requires a checked cluster and communication (scenarios/validation.h): GPUs enough, rings that are
-// permutations.
+// Requires a checked cluster and communication (scenarios/validation.h): GPUs enough, rings that
+// are permutations, one for all channels or one for each. Without `channels`, as many as there are
+// listed rings, or else as core/channel_count.h says.
 Placement place(const Cluster& cluster, const Communication& communication, Collective collective);
 
-// How channel `channel` goes from `source` to `destination` under this placement.
+// How channel `channel` goes from `source` to `destination` under this placement of this cluster.
 Hop hop_between(const Placement& placement, const Cluster& cluster, int channel, Rank source,
                 Rank destination);
 

@@ -1,0 +1,273 @@
+#include "core/topology_size.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/assert.h"
+
+namespace gradhaul {
+
+namespace {
+
+int divided_up(int whole, int part) { return (whole + part - 1) / part; }
+
+std::string counted(int count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+// What one size_topology() works on. `groups` of leaves are alike and independent but for the
+// spines: one for leaf_spine, one a rail for rail_optimized.
+class Sizing {
+ public:
+  Sizing(const Network& network, int nodes, int nics)
+      : network_(network), nodes_(nodes), nics_(nics), result_{network.topology, {}} {}
+
+  SizedTopology run() {
+    if (nodes_ == 0 || nics_ == 0) return result_;
+    switch (topology().kind) {
+      case TopologyKind::kBackToBack:
+        back_to_back();
+        break;
+      case TopologyKind::kSingleSwitch:
+        single_switch();
+        break;
+      case TopologyKind::kLeafSpine:
+        tiers("leaf_spine", 1, nics_);
+        break;
+      case TopologyKind::kRailOptimized:
+        tiers("rail_optimized", nics_, 1);
+        break;
+    }
+    return result_;
+  }
+
+ private:
+  Topology& topology() { return result_.topology; }
+  bool failed() const { return !result_.errors.empty(); }
+  void error(const std::string& text) { result_.errors.push_back(text); }
+
+  void back_to_back() {
+    if (nodes_ != 2) error("back_to_back joins exactly 2 nodes, not " + std::to_string(nodes_));
+    forbid_given("back_to_back", "leaves", topology().leaves);
+    forbid_upper_tier("back_to_back");
+  }
+
+  void single_switch() {
+    if (topology().leaves > 1) {
+      error("single_switch has 1 leaf, not " + std::to_string(topology().leaves));
+    }
+    forbid_upper_tier("single_switch");
+    const int needed = nodes_ * nics_;
+    if (topology().switch_ports != 0 && topology().switch_ports < needed) {
+      error("switch_ports " + std::to_string(topology().switch_ports) + " are too few for " +
+            counted(nodes_, "node") + " of " + counted(nics_, "NIC") +
+            " at a single switch: " + std::to_string(needed) + " needed");
+    }
+    topology().leaves = 1;
+  }
+
+  void forbid_given(const std::string& kind, const std::string& key, int value) {
+    if (value != 0) error(kind + " has no " + key + ", but " + std::to_string(value) + " given");
+  }
+
+  void forbid_upper_tier(const std::string& kind) {
+    forbid_given(kind, "spines", topology().spines);
+    forbid_given(kind, "uplinks_per_leaf", topology().uplinks_per_leaf);
+  }
+
+  // `groups` of leaves; each holds all nodes with `ports_per_node` ports of each.
+  void tiers(const std::string& kind, int groups, int ports_per_node) {
+    if (topology().switch_ports <= 0) return error(kind + " needs switch_ports");
+    if (!(network_.oversubscription > 0)) return error("oversubscription must be above 0");
+    size_leaves(kind, groups, ports_per_node);
+    if (failed()) return;
+    const int nodes_at_leaf = divided_up(nodes_, topology().leaves / groups);
+    size_upper_tier(nodes_at_leaf * ports_per_node);
+  }
+
+  int uplinks_for(int downlinks) const {
+    if (std::isinf(network_.oversubscription)) return 0;
+    // A hair less, so that 30 / 1.2 is 25 whatever the last bit of the quotient.
+    return static_cast<int>(std::ceil(downlinks / network_.oversubscription - 1e-9));
+  }
+
+  int uplinks_wanted(int downlinks) const {
+    const int given = result_.topology.uplinks_per_leaf;
+    return given > 0 ? given : uplinks_for(downlinks);
+  }
+
+  void size_leaves(const std::string& kind, int groups, int ports_per_node) {
+    const int ports = topology().switch_ports;
+    if (topology().leaves > 0) {
+      if (topology().leaves % groups != 0) {
+        return error(kind + " has as many leaves for each of " + counted(groups, "rail") +
+                     "; leaves " + std::to_string(topology().leaves) + " is no multiple");
+      }
+      return check_ports(groups, ports_per_node);
+    }
+    if (groups == 1 && nodes_ * ports_per_node <= ports && topology().spines == 0 &&
+        topology().uplinks_per_leaf == 0) {
+      topology().leaves = 1;
+      return;
+    }
+    int nodes_at_leaf = std::min(nodes_, ports / ports_per_node);
+    while (nodes_at_leaf > 0 &&
+           nodes_at_leaf * ports_per_node + uplinks_wanted(nodes_at_leaf * ports_per_node) >
+               ports) {
+      --nodes_at_leaf;
+    }
+    if (nodes_at_leaf == 0) {
+      return error("switch_ports " + std::to_string(ports) + " do not hold the " +
+                   counted(ports_per_node, "port") + " of one node and " +
+                   counted(uplinks_wanted(ports_per_node), "uplink"));
+    }
+    topology().leaves = groups * divided_up(nodes_, nodes_at_leaf);
+  }
+
+  bool alone() const { return result_.topology.leaves == 1; }
+
+  void check_ports(int groups, int ports_per_node) {
+    const int downlinks = divided_up(nodes_, topology().leaves / groups) * ports_per_node;
+    const int uplinks = alone() && topology().uplinks_per_leaf == 0 ? 0 : uplinks_wanted(downlinks);
+    if (downlinks + uplinks > topology().switch_ports) {
+      error("leaves " + std::to_string(topology().leaves) + ": the fullest has " +
+            counted(downlinks, "downlink") + " and " + counted(uplinks, "uplink") +
+            ", more than switch_ports " + std::to_string(topology().switch_ports));
+    }
+  }
+
+  void size_upper_tier(int downlinks) {
+    if (alone() && topology().spines == 0 && topology().uplinks_per_leaf == 0) return;
+    const int asked = uplinks_for(downlinks);
+    if (topology().uplinks_per_leaf == 0) {
+      const int spread_over = std::max(topology().spines, 1);
+      topology().uplinks_per_leaf = divided_up(asked, spread_over) * spread_over;
+    } else if (topology().uplinks_per_leaf < asked) {
+      error("uplinks_per_leaf " + std::to_string(topology().uplinks_per_leaf) +
+            " are fewer than the " + std::to_string(asked) + " that " +
+            counted(downlinks, "downlink") + " of a leaf need for this oversubscription");
+    }
+    const int uplinks = topology().uplinks_per_leaf;
+    if (uplinks == 0) return check_leaves_apart();
+    if (downlinks + uplinks > topology().switch_ports) {
+      error("a leaf has " + counted(downlinks, "downlink") + " and " + counted(uplinks, "uplink") +
+            ", more than switch_ports " + std::to_string(topology().switch_ports));
+    }
+    if (topology().spines == 0) topology().spines = fewest_spines();
+    check_spines();
+  }
+
+  // Without uplinks: rails of one leaf each need none, all else falls apart.
+  void check_leaves_apart() {
+    const bool rails_apart =
+        topology().kind == TopologyKind::kRailOptimized && topology().leaves == nics_;
+    if (!rails_apart) {
+      error("without uplinks the " + std::to_string(topology().leaves) +
+            " leaves do not reach each other");
+    }
+    if (topology().spines > 0) {
+      error("spines " + std::to_string(topology().spines) +
+            " are given, but leaves have no uplinks");
+    }
+  }
+
+  bool spines_fit(int spines) const {
+    const Topology& topology = result_.topology;
+    return topology.uplinks_per_leaf % spines == 0 &&
+           topology.leaves * (topology.uplinks_per_leaf / spines) <= topology.switch_ports;
+  }
+
+  int fewest_spines() const {
+    for (int spines = 1; spines < result_.topology.uplinks_per_leaf; ++spines) {
+      if (spines_fit(spines)) return spines;
+    }
+    return result_.topology.uplinks_per_leaf;
+  }
+
+  void check_spines() {
+    const int spines = topology().spines;
+    if (topology().uplinks_per_leaf % spines != 0) {
+      error("uplinks_per_leaf " + std::to_string(topology().uplinks_per_leaf) +
+            " do not spread evenly over " + counted(spines, "spine"));
+    } else if (!spines_fit(spines)) {
+      error("switch_ports " + std::to_string(topology().switch_ports) +
+            " of a spine are too few for " +
+            counted(topology().uplinks_per_leaf / spines, "cable") + " to each of " +
+            std::to_string(topology().leaves) + " leaves");
+    }
+  }
+
+  const Network& network_;
+  int nodes_;
+  int nics_;
+  SizedTopology result_;
+};
+
+// Which of `parts` nearly equal runs of 0 .. whole - 1, longer ones first, holds `index`, and
+// where.
+struct Place {
+  int part = 0;
+  int within = 0;
+};
+
+Place place_in_runs(int whole, int parts, int index) {
+  const int shorter = whole / parts;
+  const int longer_ones = whole % parts;
+  const int in_longer = longer_ones * (shorter + 1);
+  if (index < in_longer) return {index / (shorter + 1), index % (shorter + 1)};
+  const int after = index - in_longer;
+  return {longer_ones + after / shorter, after % shorter};
+}
+
+// The uplink by which any other leaf sends to this NIC.
+int uplink_of(const Topology& topology, int nodes, int nics_per_node, int node, int nic) {
+  GRADHAUL_ASSERT(topology.spines > 0 && topology.uplinks_per_leaf > 0, "leaves have uplinks");
+  if (topology.kind == TopologyKind::kRailOptimized) {
+    const int leaves_of_rail = topology.leaves / nics_per_node;
+    return place_in_runs(nodes, leaves_of_rail, node).within % topology.uplinks_per_leaf;
+  }
+  const int node_at_leaf = place_in_runs(nodes, topology.leaves, node).within;
+  return (node_at_leaf * nics_per_node + nic) % topology.uplinks_per_leaf;
+}
+
+}  // namespace
+
+SizedTopology size_topology(const Network& network, int nodes, int nics_per_node) {
+  return Sizing(network, nodes, nics_per_node).run();
+}
+
+int leaf_of(const Topology& topology, int nodes, int nics_per_node, int node, int nic) {
+  switch (topology.kind) {
+    case TopologyKind::kBackToBack:
+      return -1;
+    case TopologyKind::kSingleSwitch:
+      return 0;
+    case TopologyKind::kLeafSpine:
+      return place_in_runs(nodes, topology.leaves, node).part;
+    case TopologyKind::kRailOptimized: {
+      const int leaves_of_rail = topology.leaves / nics_per_node;
+      return nic * leaves_of_rail + place_in_runs(nodes, leaves_of_rail, node).part;
+    }
+  }
+  return -1;
+}
+
+int spine_of(const Topology& topology, int nodes, int nics_per_node, int node, int nic) {
+  return uplink_of(topology, nodes, nics_per_node, node, nic) % topology.spines;
+}
+
+int cable_of(const Topology& topology, int nodes, int nics_per_node, int node, int nic) {
+  return uplink_of(topology, nodes, nics_per_node, node, nic) / topology.spines;
+}
+
+int cables_per_spine(const Topology& topology) {
+  return topology.spines > 0 ? topology.uplinks_per_leaf / topology.spines : 0;
+}
+
+bool rails_meet(const Topology& topology) {
+  if (topology.kind == TopologyKind::kBackToBack) return false;
+  return topology.kind != TopologyKind::kRailOptimized || topology.leaves == 1 ||
+         topology.spines > 0;
+}
+
+}  // namespace gradhaul
