@@ -54,7 +54,7 @@ std::string by_resource(const ResultRow& row, const ResourceUse& use) {
   const int equals = equal_count(row.limited_by);
   return fmt::format("Limited by {}: {} {} of the time. {} {}.", row.limited_by,
                      what_it_does(use.kind), percent_text(use.utilisation),
-                     share_of_path(spent, row), equals > 1 ? "there and at its equals" : "there");
+                     share_of_path(spent, row), equals > 1 ? "on it and its equals" : "on it");
 }
 
 std::string by_latency(const ResultRow& row, const std::vector<ResourceUse>& resources) {

@@ -10,7 +10,7 @@
 namespace gradhaul {
 
 // "Limited by node0.nic0 (32 equal): its wire carries data 97 % of the time. 64.1 of 70.1 ms of the
-// critical path (91 %) is spent on NIC wires." `resources` are those of this row.
+// critical path (91 %) is spent on it and its equals." `resources` are those of this row.
 std::string bottleneck_sentence(const ResultRow& row, const std::vector<ResourceUse>& resources);
 
 }  // namespace gradhaul

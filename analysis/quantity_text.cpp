@@ -27,12 +27,14 @@ const Unit& unit_of(double value, const std::array<Unit, 5>& units) {
   return units.back();
 }
 
-// Three significant digits, without an exponent and without zeros at the end.
+// Three significant digits, without an exponent.
 std::string digits(double value) {
-  if (value >= 999.5) return fmt::format("{:.0f}", value);
-  std::string text = value >= 99.95   ? fmt::format("{:.0f}", value)
-                     : value >= 9.995 ? fmt::format("{:.1f}", value)
-                                      : fmt::format("{:.2f}", value);
+  if (value >= 99.95) return fmt::format("{:.0f}", value);
+  return value >= 9.995 ? fmt::format("{:.1f}", value) : fmt::format("{:.2f}", value);
+}
+
+// "14.0" -> "14": for round numbers that somebody chose.
+std::string without_zeros(std::string text) {
   if (text.find('.') == std::string::npos) return text;
   while (text.back() == '0') text.pop_back();
   if (text.back() == '.') text.pop_back();
@@ -44,6 +46,7 @@ std::string digits(double value) {
 std::string duration_text(Duration duration) {
   const auto picoseconds = static_cast<double>(duration.ps);
   if (picoseconds == 0) return "0 us";
+  if (picoseconds < 1e3) return fmt::format("{} ps", duration.ps);
   const Unit& unit = unit_of(picoseconds, kTimeUnits);
   return fmt::format("{} {}", digits(picoseconds / unit.size), unit.name);
 }
@@ -57,7 +60,7 @@ std::string duration_of_text(Duration part, Duration whole) {
 std::string bytes_text(Bytes bytes) {
   const auto count = static_cast<double>(bytes.count);
   const Unit& unit = unit_of(count, kByteUnits);
-  return fmt::format("{} {}", digits(count / unit.size), unit.name);
+  return fmt::format("{} {}", without_zeros(digits(count / unit.size)), unit.name);
 }
 
 std::string percent_text(double share) {
@@ -67,8 +70,10 @@ std::string percent_text(double share) {
 }
 
 std::string count_text(std::int64_t number) {
+  const auto value = static_cast<double>(number);
   if (number < 1'000'000) return fmt::format("{}", number);
-  return fmt::format("{} million", digits(static_cast<double>(number) / 1e6));
+  if (number < 1'000'000'000) return fmt::format("{} million", digits(value / 1e6));
+  return fmt::format("{} billion", digits(value / 1e9));
 }
 
 double microseconds(Duration duration) {

@@ -35,7 +35,7 @@ std::string parts_text(const ResultRow& row) {
                          static_cast<double>(std::max<std::int64_t>(row.time.ps, 1));
     const std::string place = group.resources.empty() ? "" : group.resources + ": ";
     text += fmt::format("#   {:>8}  {:>6}  {}{}\n", duration_text(group.time), percent_text(share),
-                        place, cause_in_words(group.cause));
+                        place, cause_in_words(group.cause, group.resources));
   }
   return text + and_more(groups.size());
 }

@@ -60,7 +60,8 @@ std::vector<PartGroup> grouped_parts(const ResultRow& row) {
   return result;
 }
 
-std::string cause_in_words(const std::string& cause) {
+std::string cause_in_words(const std::string& cause, const std::string& resource) {
+  if (cause == "busy" && resource.find(".reduce") != std::string::npos) return "reducing";
   constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kWords{
       {{"busy", "moving data"},
        {"credits", "waiting for credits of the receiving end"},

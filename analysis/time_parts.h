@@ -25,7 +25,8 @@ struct PartGroup {
 
 std::vector<PartGroup> grouped_parts(const ResultRow& row);  // the largest first
 
-// What a cause means, in words a newcomer understands; the cause itself where it is not known.
-std::string cause_in_words(const std::string& cause);
+// What a cause means at a resource, in words a newcomer understands; the cause itself where it is
+// not known.
+std::string cause_in_words(const std::string& cause, const std::string& resource);
 
 }  // namespace gradhaul

@@ -16,6 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr int kMaxLinks = 40;  // as many as Linux follows
+
 // errno is read before anything else can change it.
 [[noreturn]] void fail(const std::string& path, std::string_view what) {
   const std::error_code error(errno, std::generic_category());
@@ -85,7 +87,9 @@ Target target_of(const std::string& path) {
     if (errno != ENOENT) fail(path, "cannot be written");
     // A link whose target is not there yet: the target is what is to be made.
     std::error_code error;
-    if (fs::is_symlink(path, error)) target.path = fs::weakly_canonical(path).string();
+    for (int links = 0; fs::is_symlink(target.path, error) && links < kMaxLinks; ++links) {
+      target.path = (fs::path(target.path).parent_path() / fs::read_symlink(target.path)).string();
+    }
     return target;
   }
   if (S_ISDIR(status.st_mode)) {
@@ -95,7 +99,7 @@ Target target_of(const std::string& path) {
   target.regular = S_ISREG(status.st_mode);
   target.mode = status.st_mode & 07777;
   // A rename would replace a file that its owner has locked.
-  if (::access(path.c_str(), W_OK) != 0) fail(path, "cannot be written");
+  if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) fail(path, "cannot be written");
   if (target.regular) target.path = fs::canonical(path).string();
   return target;
 }
