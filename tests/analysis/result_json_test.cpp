@@ -70,7 +70,7 @@ TEST(ResultJson, PartsAddUpToTheTime) {
   EXPECT_NEAR(sum, row["time_us"].get<double>(), 1e-6);
   EXPECT_THAT(keys_of(row["parts_us"]),
               ElementsAre("node0.nic0: busy", "node1.nic0: busy", "node0.gpu0.reduce: busy",
-                          "node0.nic0: credits", "launch"));
+                          "node0.nic0: credits", "kernel launch"));
 }
 
 TEST(ResultJson, NumbersReadBackTheSame) {

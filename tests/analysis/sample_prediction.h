@@ -25,7 +25,7 @@ inline ResultRow sample_row() {
                {"node1.nic0", "busy", Duration{24'000'000'000}},
                {"node0.gpu0.reduce", "busy", Duration{4'000'000'000}},
                {"node0.nic0", "credits", Duration{2'000'000'000}},
-               {"", "launch", Duration{123'456'789}}};
+               {"", "kernel launch", Duration{123'456'789}}};
   return row;
 }
 
