@@ -26,10 +26,10 @@ class CollectiveEngine::Implementation {
   Bytes slots_bytes() const { return slots_bytes_; }
   void start(Transport& transport, Reducer& reducer);
   void on_completion(const Completion& completion);
-  bool finished() const {
-    return transport_ != nullptr && status_ == CompletionStatus::kOk && unfinished_lanes_ == 0 &&
-           unsettled_receivers_ == 0;
+  bool complete() const {
+    return transport_ != nullptr && status_ == CompletionStatus::kOk && unfinished_lanes_ == 0;
   }
+  bool finished() const { return complete() && unsettled_receivers_ == 0; }
   CompletionStatus status() const { return status_; }
   Bytes bytes_sent() const { return bytes_sent_; }
   double progress() const {
@@ -358,6 +358,7 @@ void CollectiveEngine::start(Transport& transport, Reducer& reducer) {
 void CollectiveEngine::on_completion(const Completion& completion) {
   implementation_->on_completion(completion);
 }
+bool CollectiveEngine::complete() const { return implementation_->complete(); }
 bool CollectiveEngine::finished() const { return implementation_->finished(); }
 CompletionStatus CollectiveEngine::status() const { return implementation_->status(); }
 Bytes CollectiveEngine::bytes_sent() const { return implementation_->bytes_sent(); }

@@ -47,7 +47,10 @@ class CollectiveEngine final : public CompletionSink {
   void start(Transport& transport, Reducer& reducer);
   void on_completion(const Completion& completion) override;
 
-  // Every item of every lane is done and written out, and every credit is handed over.
+  // Every item of every lane is done and written out: the collective is over for whoever waits for
+  // its result, and its time is counted until here.
+  bool complete() const;
+  // And every credit is handed over: nothing of it is left in the transport.
   bool finished() const;
   CompletionStatus status() const;  // the first failure, or kOk
   Bytes bytes_sent() const;         // data writes posted so far
