@@ -1,0 +1,52 @@
+# shellcheck shell=bash disable=SC2034
+# What building and testing take, by the names that Debian 12 and Ubuntu 24.04 use. Sourced by
+# scenarios/run.sh and tests/run.sh.
+
+build_packages=(build-essential cmake ninja-build libcli11-dev libfmt-dev libsimgrid-dev
+                libyaml-cpp-dev nlohmann-json3-dev)
+test_packages=(clang-format git libbenchmark-dev libgmock-dev libgtest-dev python3)
+
+say() { echo "== $*" >&2; }
+
+# install_missing PACKAGE…: installs those that are not there, and asks for rights only then.
+install_missing() {
+  local package missing=() as_root=()
+  if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+    say "no Debian or Ubuntu: taking for granted what these packages hold: $*"
+    return 0
+  fi
+  for package in "$@"; do
+    [[ $(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null) == installed ]] ||
+      missing+=("$package")
+  done
+  ((${#missing[@]})) || return 0
+  if ((EUID != 0)); then
+    command -v sudo >/dev/null || {
+      say "missing, and neither root nor sudo to install them: ${missing[*]}"
+      return 1
+    }
+    as_root=(sudo)
+  fi
+  say "installing ${missing[*]}"
+  "${as_root[@]}" apt-get update -q >&2 &&
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q \
+      --no-install-recommends "${missing[@]}" >&2
+}
+
+# configure PRESET [CMAKE ARGUMENT…], from the root of the tree.
+configure() {
+  local preset=$1
+  shift
+  local launcher=()
+  command -v ccache >/dev/null && launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+  say "configuring build/$preset"
+  cmake --preset "$preset" "${launcher[@]}" "$@" >&2
+}
+
+# build PRESET [CMAKE ARGUMENT…]
+build() {
+  local preset=$1
+  shift
+  say "building build/$preset with $(nproc) jobs"
+  cmake --build --preset "$preset" --parallel "$(nproc)" "$@" >&2
+}

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# Builds the presets release (optimised) and dev (AddressSanitizer, UndefinedBehaviorSanitizer,
+# warnings are errors) and runs all tests of both. The last line is `N passed, N failed, N skipped`;
+# the exit status is 0 only where nothing failed.
+#   --quick   release alone
+set -uo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root" || exit 1
+# shellcheck source=scenarios/packages.sh
+source scenarios/packages.sh
+
+presets=(release dev)
+for argument in "$@"; do
+  case $argument in
+    --quick) presets=(release) ;;
+    *)
+      echo "usage: tests/run.sh [--quick]" >&2
+      exit 2
+      ;;
+  esac
+done
+
+passed=0 failed=0 skipped=0
+
+# A step that tests depend on counts as one failed test where it fails.
+broken() {
+  say "FAILED: $*"
+  failed=$((failed + 1))
+}
+
+# count FILE: adds what ctest's JUnit report says.
+count() {
+  local counts
+  counts=$(python3 tests/count_results.py "$1") || {
+    broken "no report of the tests in $1"
+    return
+  }
+  read -r new_passed new_failed new_skipped <<<"$counts"
+  passed=$((passed + new_passed))
+  failed=$((failed + new_failed))
+  skipped=$((skipped + new_skipped))
+}
+
+run_preset() {
+  local preset=$1
+  local report=$root/build/$preset/test_results.xml
+  configure "$preset" -DBUILD_TESTING=ON || { broken "configuring $preset"; return; }
+  # What builds is tested even where something else does not.
+  build "$preset" -- -k 0 || broken "building $preset"
+  say "testing build/$preset"
+  rm -f "$report"
+  ctest --preset "$preset" --parallel "$(nproc)" --output-junit "$report" >&2
+  count "$report"
+}
+
+if install_missing "${build_packages[@]}" "${test_packages[@]}"; then
+  for preset in "${presets[@]}"; do run_preset "$preset"; done
+else
+  broken "installing packages"
+fi
+echo "$passed passed, $failed failed, $skipped skipped"
+((failed == 0 && passed > 0))
