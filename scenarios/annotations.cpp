@@ -1,0 +1,94 @@
+#include "scenarios/annotations.h"
+
+#include <fmt/format.h>
+
+#include "scenarios/did_you_mean.h"
+
+namespace gradhaul {
+namespace {
+
+using Kind = TreeNode::Kind;
+
+// The value that a dotted key names below `mapping`.
+TreeNode* find_dotted(TreeNode& mapping, std::string_view dotted) {
+  TreeNode* at = &mapping;
+  while (at != nullptr) {
+    const std::size_t dot = dotted.find('.');
+    at = at->kind == Kind::kMapping ? at->find(dotted.substr(0, dot)) : nullptr;
+    if (dot == std::string_view::npos) break;
+    dotted.remove_prefix(dot + 1);
+  }
+  return at;
+}
+
+TreeNode* find_named(TreeNode& mapping, const std::string& name, const Location& location,
+                     Problems& problems) {
+  TreeNode* value = find_dotted(mapping, name);
+  if (value == nullptr) {
+    std::vector<std::string> known;
+    for (const TreeNode& child : mapping.children) known.push_back(child.key);
+    problems.add(location, fmt::format("\"{}\" is no key of this mapping{}", name,
+                                       did_you_mean(name, known)));
+  }
+  return value;
+}
+
+void mark_estimate(TreeNode& value) {
+  value.estimate = true;
+  for (TreeNode& child : value.children) mark_estimate(child);
+}
+
+void mark_source(TreeNode& value, const std::string& text) {
+  value.source = text;
+  for (TreeNode& child : value.children) mark_source(child, text);
+}
+
+void take_estimates(TreeNode& mapping, const TreeNode& names, Problems& problems) {
+  if (names.kind == Kind::kNull) return;
+  if (names.kind != Kind::kSequence) {
+    problems.add(names.location, "`estimates` is a list of keys: [read_latency, write_latency]");
+    return;
+  }
+  for (const TreeNode& name : names.children) {
+    if (name.kind != Kind::kScalar) {
+      problems.add(name.location, "`estimates` is a list of keys, and this is none");
+    } else if (TreeNode* value = find_named(mapping, name.text, name.location, problems)) {
+      mark_estimate(*value);
+    }
+  }
+}
+
+void take_sources(TreeNode& mapping, const TreeNode& texts, Problems& problems) {
+  if (texts.kind == Kind::kNull) return;
+  if (texts.kind != Kind::kMapping) {
+    problems.add(texts.location,
+                 "`sources` is a mapping of keys to texts: {rate: \"a data sheet\"}");
+    return;
+  }
+  for (const TreeNode& text : texts.children) {
+    if (text.kind != Kind::kScalar) {
+      problems.add(text.location, "a source is a text");
+    } else if (TreeNode* value = find_named(mapping, text.key, text.key_location, problems)) {
+      mark_source(*value, text.text);
+    }
+  }
+}
+
+}  // namespace
+
+void annotate(TreeNode& tree, Problems& problems) {
+  if (tree.kind == Kind::kMapping) {
+    // Copies, since what they speak of lies in the same vector.
+    const TreeNode* estimates = tree.find("estimates");
+    const TreeNode names = estimates == nullptr ? TreeNode{} : *estimates;
+    const TreeNode* sources = tree.find("sources");
+    const TreeNode texts = sources == nullptr ? TreeNode{} : *sources;
+    tree.erase("estimates");
+    tree.erase("sources");
+    take_estimates(tree, names, problems);
+    take_sources(tree, texts, problems);
+  }
+  for (TreeNode& child : tree.children) annotate(child, problems);
+}
+
+}  // namespace gradhaul

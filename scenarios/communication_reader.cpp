@@ -1,0 +1,210 @@
+#include "scenarios/communication_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "scenarios/workload_reader.h"
+
+namespace gradhaul {
+namespace {
+
+using TreeKind = TreeNode::Kind;
+
+constexpr std::int64_t kMostChannels = 64;                     // as NCCL's MAXCHANNELS
+constexpr std::int64_t kMostQueuePairs = 128;                  // as NCCL_IB_QPS_PER_CONNECTION
+constexpr std::int64_t kMostSlots = 4096;                      // writes in flight of a connection
+constexpr std::int64_t kLargestWrite = std::int64_t{1} << 31;  // IBTA vol. 1, 9.2
+
+void read_profile(MappingReader& reader, Communication& communication) {
+  communication.profile = "gradhaul";
+  const TreeNode* node = reader.node() == nullptr ? nullptr : reader.node()->find("profile");
+  if (node != nullptr && node->kind == TreeKind::kScalar && node->text.starts_with("nccl")) {
+    reader.raw("profile");
+    reader.report(
+        "profile",
+        fmt::format("profile: {} is not available in this version; it has gradhaul", node->text));
+    return;
+  }
+  reader.choice("profile", {.otherwise = {"gradhaul"}, .available = {"gradhaul"}});
+}
+
+void read_algorithm(MappingReader& reader, const Workload& workload, Communication& communication) {
+  constexpr std::array kAlgorithms{Algorithm::kRing, Algorithm::kDoubleBinaryTree};
+  communication.algorithm = kAlgorithms[reader.choice(
+      "algorithm",
+      {.otherwise = {"ring"},
+       .available = {"ring", "double_binary_tree"},
+       .unavailable = {"tree", "hierarchical", "halving_doubling", "parameter_server", "auto"}})];
+  if (communication.algorithm != Algorithm::kRing &&
+      workload.collective != Collective::kAllReduce) {
+    reader.report("algorithm", fmt::format("algorithm: {} has a way of its own and takes no "
+                                           "algorithm; leave the key out",
+                                           collective_name(workload.collective)));
+  }
+  reader.fixed("protocol", "simple", {"ll", "ll128", "auto"});
+}
+
+void read_channels(MappingReader& reader, Communication& communication) {
+  const std::int64_t channels = reader.count(
+      "channels",
+      {.otherwise = {"auto"}, .least = 1, .most = kMostChannels, .words = {{"auto", 0}}});
+  if (channels > 0) communication.channels = static_cast<int>(channels);
+}
+
+void read_slots(MappingReader& reader, const Workload& workload, Communication& communication) {
+  communication.slots =
+      static_cast<int>(reader.count("slots", {.otherwise = {"8"}, .least = 1, .most = kMostSlots}));
+  communication.slot_size =
+      reader.bytes("slot_size", {.otherwise = {"512KiB"}, .least = 1, .most = kLargestWrite});
+  const Bytes element = size_of(workload.datatype);
+  if (communication.slot_size < element) {
+    reader.report("slot_size",
+                  fmt::format("slot_size: {} is less than one element of the message, {}",
+                              format_bytes(communication.slot_size), format_bytes(element)));
+  }
+  communication.queue_pairs = static_cast<int>(
+      reader.count("queue_pairs", {.otherwise = {"1"}, .least = 1, .most = kMostQueuePairs}));
+}
+
+// One ring, as it is listed; empty where something is wrong with it.
+std::vector<Rank> read_ring(const TreeNode& node, Problems& problems) {
+  std::vector<Rank> ring;
+  for (const TreeNode& item : node.children) {
+    const auto rank = item.kind == TreeKind::kScalar ? parse_count(item.text)
+                                                     : Parsed<std::int64_t>{{}, "is no rank"};
+    if (!rank.value || *rank.value < 0 || *rank.value > 1 << 30) {
+      problems.add(item.location,
+                   fmt::format("ring_order: \"{}\" is no rank; ranks are 0, 1, 2 and "
+                               "so on",
+                               item.text));
+      return {};
+    }
+    ring.push_back(static_cast<Rank>(*rank.value));
+  }
+  return ring;
+}
+
+// Every rank once.
+void check_ring(const TreeNode& node, const std::vector<Rank>& ring, int ranks,
+                Problems& problems) {
+  std::vector<bool> seen(static_cast<std::size_t>(ranks));
+  for (std::size_t i = 0; i < ring.size(); ++i) {
+    if (ring[i] >= ranks) {
+      problems.add(node.children[i].location,
+                   fmt::format("ring_order: there is no rank {}; {} ranks are called 0 to {}",
+                               ring[i], ranks, ranks - 1));
+      return;
+    }
+    if (seen[static_cast<std::size_t>(ring[i])]) {
+      problems.add(node.children[i].location,
+                   fmt::format("ring_order: rank {} is in the ring twice", ring[i]));
+      return;
+    }
+    seen[static_cast<std::size_t>(ring[i])] = true;
+  }
+  const auto absent = std::find(seen.begin(), seen.end(), false);
+  if (absent != seen.end()) {
+    problems.add(
+        node.location,
+        fmt::format("ring_order: the ring lacks rank {}; it holds each of the {} ranks once",
+                    absent - seen.begin(), ranks));
+  }
+}
+
+void record_ring(FilledValue& filled, const std::vector<Rank>& ring) {
+  filled.kind = FilledValue::Kind::kList;
+  for (const Rank rank : ring) {
+    FilledValue& value = filled.children.emplace_back();
+    value.kind = FilledValue::Kind::kInteger;
+    value.text = fmt::format("{}", rank);
+  }
+}
+
+void read_listed_rings(MappingReader& reader, const TreeNode& node, const Cluster* cluster,
+                       Communication& communication) {
+  communication.ring_order = RingOrder::kListed;
+  FilledValue& filled = reader.record("ring_order", FilledValue::Kind::kList, "", &node);
+  const bool nested = !node.children.empty() && node.children.front().kind == TreeKind::kSequence;
+  std::vector<const TreeNode*> rings{&node};
+  if (nested) {
+    rings.clear();
+    for (const TreeNode& child : node.children) rings.push_back(&child);
+  }
+  for (const TreeNode* ring : rings) {
+    if (ring->kind != TreeKind::kSequence) {
+      reader.problems().add(ring->location,
+                            "ring_order: a list of rings holds lists of ranks alone");
+      continue;
+    }
+    std::vector<Rank> ranks = read_ring(*ring, reader.problems());
+    if (ranks.empty() && !ring->children.empty()) continue;
+    if (cluster != nullptr) check_ring(*ring, ranks, cluster->ranks(), reader.problems());
+    record_ring(nested ? filled.children.emplace_back() : filled, ranks);
+    communication.listed_rings.push_back(std::move(ranks));
+  }
+}
+
+void read_ring_order(MappingReader& reader, const Cluster* cluster, Communication& communication) {
+  const TreeNode* node = reader.raw("ring_order");
+  if (node == nullptr || node->kind != TreeKind::kSequence) {
+    constexpr std::array kOrders{RingOrder::kBalanced, RingOrder::kNccl};
+    communication.ring_order = kOrders[reader.choice(
+        "ring_order", {.otherwise = {"balanced"}, .available = {"balanced", "nccl"}})];
+    return;
+  }
+  read_listed_rings(reader, *node, cluster, communication);
+  const std::size_t rings = communication.listed_rings.size();
+  if (rings <= 1) return;
+  // One ring for each channel: their number says how many channels there are.
+  if (!communication.channels && rings <= kMostChannels) {
+    communication.channels = static_cast<int>(rings);
+  } else if (!communication.channels ||
+             static_cast<std::size_t>(*communication.channels) != rings) {
+    reader.report(
+        "ring_order",
+        fmt::format("ring_order: {} rings for {} channels; list one ring for "
+                    "all channels, or one for each",
+                    rings, communication.channels ? *communication.channels : kMostChannels));
+  }
+}
+
+// Keys that later versions will honour; each has its one value here, that of NCCL 2.x where NCCL
+// has such a thing (NCCL documentation, environment variables).
+void read_fixed(MappingReader& reader) {
+  reader.fixed("transport", "rdma", {"tcp"});
+  reader.choice("gpudirect",
+                {.otherwise = {"auto"}, .available = {"auto", "on"}, .unavailable = {"off"}});
+  reader.fixed("completion", "polling", {"interrupt"});
+  reader.fixed("registration", "once", {"per_transfer"});
+}
+
+void read_unheeded(MappingReader& reader) {
+  reader.fixed("traffic_class", "0");
+  reader.fixed("service_level", "0");
+  reader.fixed("timeout", "20");
+  reader.fixed("retry", "7");
+  reader.fixed("rnr_timer", "12");
+  reader.fixed("split_over_queue_pairs", "false", {"true"});
+  reader.fixed("page_size", "auto");
+  reader.fixed("thread_placement", "auto");
+}
+
+}  // namespace
+
+Communication read_communication(MappingReader& reader, const Workload& workload,
+                                 const Cluster* cluster) {
+  Communication communication;
+  read_profile(reader, communication);
+  read_algorithm(reader, workload, communication);
+  read_channels(reader, communication);
+  read_slots(reader, workload, communication);
+  read_fixed(reader);
+  read_ring_order(reader, cluster, communication);
+  read_unheeded(reader);
+  reader.finish();
+  return communication;
+}
+
+}  // namespace gradhaul

@@ -1,0 +1,129 @@
+#include "scenarios/device_reader.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <filesystem>
+
+#include "core/quantities.h"
+
+namespace gradhaul {
+namespace {
+
+using namespace literals;
+
+constexpr std::int64_t kUnlimitedRate = kUnlimited.bits_per_second;
+constexpr std::int64_t kLongestTime = 1'000'000'000'000;  // 1 s; no device is slower
+
+NumberSpec rate_or_unlimited(const Default& otherwise) {
+  return {.otherwise = otherwise,
+          .least = 1'000'000,
+          .most = (100'000_GBps).bits_per_second,
+          .words = {{"unlimited", kUnlimitedRate}}};
+}
+
+NumberSpec latency(const Default& otherwise = {"0ns"}) {
+  return {.otherwise = otherwise, .least = 0, .most = kLongestTime};
+}
+
+NumberSpec buffer() {
+  return {.otherwise = {"unlimited"}, .least = 64, .most = 1LL << 40, .words = {{"unlimited", 0}}};
+}
+
+// How a device hangs on PCIe.
+std::optional<PcieLink> read_device_link(MappingReader& reader) {
+  const std::string text = reader.text("pcie", {"none"});
+  if (text == "none") return std::nullopt;
+  const auto link = parse_pcie_link(text);
+  if (!link) {
+    reader.report("pcie", fmt::format("pcie: \"{}\" is no PCIe link; it is {}, or none", text,
+                                      describe_pcie_link()));
+  }
+  return link;
+}
+
+void read_kind(MappingReader& reader, std::string_view kind) {
+  if (!reader.has("kind")) {
+    reader.record("kind", FilledValue::Kind::kText, std::string(kind), nullptr);
+    reader.raw("kind");
+    return;
+  }
+  const bool gpu = reader.choice("kind", {.otherwise = {kind}, .available = {"gpu", "nic"}}) == 0;
+  if (gpu != (kind == "gpu")) {
+    reader.report("kind",
+                  fmt::format("this device is a {}, and a {} is meant", gpu ? "gpu" : "nic", kind));
+  }
+}
+
+}  // namespace
+
+std::optional<PcieLink> parse_pcie_link(std::string_view text) {
+  if (!text.starts_with("gen")) return std::nullopt;
+  PcieLink link;
+  const char* end = text.data() + text.size();
+  const auto generation = std::from_chars(text.data() + 3, end, link.generation);
+  if (generation.ec != std::errc{} || generation.ptr == end || *generation.ptr != 'x') {
+    return std::nullopt;
+  }
+  const auto lanes = std::from_chars(generation.ptr + 1, end, link.lanes);
+  if (lanes.ec != std::errc{} || lanes.ptr != end) return std::nullopt;
+  const bool whole_lanes =
+      link.lanes == 1 || link.lanes == 2 || link.lanes == 4 || link.lanes == 8 || link.lanes == 16;
+  if (link.generation < 1 || link.generation > 6 || !whole_lanes) return std::nullopt;
+  return link;
+}
+
+std::string format_pcie_link(const PcieLink& link) {
+  return fmt::format("gen{}x{}", link.generation, link.lanes);
+}
+
+std::string_view describe_pcie_link() {
+  return "genNxL with a generation of 1 to 6 and 1, 2, 4, 8 or 16 lanes, as gen5x16";
+}
+
+std::string read_name(MappingReader& reader) {
+  std::string found = "custom";
+  if (reader.node() != nullptr && !reader.node()->reference.empty()) {
+    found = std::filesystem::path(reader.node()->reference).stem().string();
+  }
+  return reader.text("name", {found});
+}
+
+GpuModel read_gpu_model(MappingReader& reader) {
+  GpuModel gpu;
+  gpu.name = read_name(reader);
+  read_kind(reader, "gpu");
+  gpu.pcie = read_device_link(reader);
+  gpu.memory_bandwidth = reader.rate("memory_bandwidth", rate_or_unlimited({"unlimited"}));
+  gpu.reduce_bandwidth = reader.rate("reduce_bandwidth", rate_or_unlimited({"unlimited"}));
+  gpu.read_latency = reader.time("read_latency", latency());
+  gpu.write_latency = reader.time("write_latency", latency());
+  gpu.kernel_launch = reader.time("kernel_launch", latency());
+  gpu.flag_latency = reader.time("flag_latency", latency());
+  reader.finish();
+  return gpu;
+}
+
+NicModel read_nic_model(MappingReader& reader) {
+  NicModel nic;
+  nic.name = read_name(reader);
+  read_kind(reader, "nic");
+  nic.rate = reader.rate("rate", rate_or_unlimited({"unlimited"}));
+  nic.pcie = read_device_link(reader);
+  nic.post = reader.time("post", latency());
+  nic.doorbell = reader.time("doorbell", latency());
+  nic.wqe_fetch = reader.time("wqe_fetch", latency());
+  nic.transmit_latency = reader.time("transmit_latency", latency());
+  nic.receive_latency = reader.time("receive_latency", latency());
+  nic.completion = reader.time("completion", latency());
+  nic.transmit_buffer = reader.bytes("transmit_buffer", buffer());
+  nic.receive_buffer = reader.bytes("receive_buffer", buffer());
+  nic.message_rate = reader.count("message_rate", {.otherwise = {"unlimited"},
+                                                   .least = 1,
+                                                   .most = 1'000'000'000'000,
+                                                   .words = {{"unlimited", 0}}});
+  reader.finish();
+  return nic;
+}
+
+}  // namespace gradhaul

@@ -1,0 +1,12 @@
+#pragma once
+
+// SIGINT and SIGTERM ask a run to end in good order; a second one ends the program at once.
+
+#include <atomic>
+
+namespace gradhaul {
+
+// Catches both from now on. The flag turns true with the first; it lives as long as the program.
+const std::atomic<bool>& catch_interruption();
+
+}  // namespace gradhaul

@@ -1,0 +1,159 @@
+#include "scenarios/node_reader.h"
+
+#include <fmt/format.h>
+
+#include "scenarios/device_reader.h"
+#include "scenarios/pcie_reader.h"
+
+namespace gradhaul {
+namespace {
+
+using namespace literals;
+
+constexpr std::int64_t kMostSockets = 8;
+constexpr std::int64_t kMostDevices = 64;                // of a kind in a node
+constexpr std::int64_t kLongestLatency = 1'000'000'000;  // 1 ms
+
+NumberSpec rate_or_unlimited() {
+  return {.otherwise = {"unlimited"},
+          .least = 1'000'000,
+          .most = (100'000_GBps).bits_per_second,
+          .words = {{"unlimited", kUnlimited.bits_per_second}}};
+}
+
+SocketLink read_socket_link(MappingReader reader) {
+  SocketLink link;
+  link.bandwidth = reader.rate("bandwidth", rate_or_unlimited());
+  link.latency =
+      reader.time("latency", {.otherwise = {"100ns"}, .least = 0, .most = kLongestLatency});
+  reader.finish();
+  return link;
+}
+
+RootComplex read_root_complex(MappingReader reader) {
+  RootComplex root;
+  root.peer_to_peer_read = reader.rate("peer_to_peer_read", rate_or_unlimited());
+  root.peer_to_peer_write = reader.rate("peer_to_peer_write", rate_or_unlimited());
+  NumberSpec across = rate_or_unlimited();
+  across.words.push_back({"none", 0});
+  root.peer_to_peer_across_sockets = reader.rate("peer_to_peer_across_sockets", across);
+  root.latency =
+      reader.time("latency", {.otherwise = {"300ns", true}, .least = 0, .most = kLongestLatency});
+  const char* const pieces[] = {"64B", "128B"};
+  const std::size_t piece =
+      reader.choice("read_completion", {.otherwise = {"64B"}, .available = {"64B", "128B"}});
+  root.read_completion = {parse_quantity(pieces[piece], Dimension::kSize).value.value_or(64)};
+  const Bytes split = reader.bytes(
+      "tlp_split", {.otherwise = {"none"}, .least = 16, .most = 4096, .words = {{"none", 0}}});
+  if (split.count > 0) root.tlp_split = split;
+  reader.finish();
+  return root;
+}
+
+BitRate read_host_memory(MappingReader reader) {
+  const BitRate bandwidth = reader.rate("bandwidth", rate_or_unlimited());
+  reader.finish();
+  return bandwidth;
+}
+
+void read_gpus(MappingReader reader, Node& node) {
+  node.gpu_count = static_cast<int>(reader.count("count", {.least = 1, .most = kMostDevices}));
+  MappingReader model = reader.mapping("model");
+  if (!reader.has("model")) {
+    if (!reader.broken()) {
+      reader.report("model",
+                    "\"model\" is missing: a name in scenarios/devices, a path, or the "
+                    "mapping itself");
+    }
+  } else {
+    node.gpu = read_gpu_model(model);
+  }
+  reader.finish();
+}
+
+void read_nics(MappingReader reader, Node& node) {
+  node.nic_count = static_cast<int>(
+      reader.count("count", {.otherwise = {"0"}, .least = 0, .most = kMostDevices}));
+  if (reader.has("model")) {
+    MappingReader model = reader.mapping("model");
+    node.nic = read_nic_model(model);
+  } else {
+    reader.raw("model");
+    if (node.nic_count > 0) {
+      reader.report("model",
+                    "\"model\" is missing: a name in scenarios/devices, a path, or the "
+                    "mapping itself");
+    }
+  }
+  reader.fixed("ports", "1");
+  reader.fixed("bond", "false", {"true"});
+  reader.finish();
+}
+
+std::optional<Nvlink> read_nvlink(MappingReader& parent) {
+  const TreeNode* node = parent.raw("nvlink");
+  const bool none =
+      node != nullptr && node->kind == TreeNode::Kind::kScalar && node->text == "none";
+  if (node == nullptr || none || node->kind == TreeNode::Kind::kNull) {
+    parent.record("nvlink", FilledValue::Kind::kText, "none", node);
+    return std::nullopt;
+  }
+  MappingReader reader = parent.mapping("nvlink");
+  Nvlink link;
+  reader.choice("kind", {.otherwise = {"nvswitch"},
+                         .available = {"nvswitch"},
+                         .unavailable = {"mesh", "bridge", "ring", "hybrid_cube_mesh"}});
+  link.bandwidth =
+      reader.rate("bandwidth", {.least = 1'000'000, .most = (100'000_GBps).bits_per_second});
+  link.efficiency =
+      reader.real("efficiency", {.otherwise = {"1"}, .least = 0, .most = 1, .above_least = true});
+  link.latency =
+      reader.time("latency", {.otherwise = {"700ns", true}, .least = 0, .most = kLongestLatency});
+  reader.finish();
+  return link;
+}
+
+void check_devices(MappingReader& reader, const Node& node) {
+  if (node.nic_count > 0 && node.gpu.pcie.has_value() != node.nic.pcie.has_value()) {
+    reader.report("nics", fmt::format("{} hangs on PCIe and {} on none; both do, or neither does",
+                                      node.gpu.pcie ? node.gpu.name : node.nic.name,
+                                      node.gpu.pcie ? node.nic.name : node.gpu.name));
+  }
+  const Bytes buffer = node.nic.transmit_buffer;
+  const Bytes request = node.pcie_settings.max_read_request;
+  if (node.nic_count > 0 && node.nic.pcie && buffer.count > 0 && buffer < request) {
+    reader.report("nics", fmt::format("{}: a transmit_buffer of {} never holds what one read asks "
+                                      "for, max_read_request, {}",
+                                      node.nic.name, format_bytes(buffer), format_bytes(request)));
+  }
+}
+
+}  // namespace
+
+Node read_node(MappingReader& reader) {
+  Node node;
+  node.name = read_name(reader);
+  node.sockets = static_cast<int>(
+      reader.count("sockets", {.otherwise = {"1"}, .least = 1, .most = kMostSockets}));
+  node.socket_link = read_socket_link(reader.mapping("socket_link"));
+  node.root_complex = read_root_complex(reader.mapping("root_complex"));
+  node.host_memory_bandwidth = read_host_memory(reader.mapping("host_memory"));
+  if (!reader.has("gpus")) {
+    if (!reader.broken()) {
+      reader.report("gpus", "\"gpus\" is missing, as gpus: {count: 8, model: h100-sxm}");
+    }
+    reader.raw("gpus");
+  } else {
+    read_gpus(reader.mapping("gpus"), node);
+  }
+  read_nics(reader.mapping("nics"), node);
+  node.pcie = read_pcie_tree(reader, node);
+  node.nvlink = read_nvlink(reader);
+  MappingReader settings = reader.mapping("pcie_settings");
+  node.pcie_settings = read_pcie_settings(settings);
+  if (reader.good()) check_devices(reader, node);
+  reader.finish();
+  return node;
+}
+
+}  // namespace gradhaul

@@ -1,0 +1,123 @@
+#include "scenarios/predict_command.h"
+
+#include <fmt/format.h>
+
+#include <exception>
+
+#include "analysis/busbw_bound.h"
+#include "analysis/expectation.h"
+#include "analysis/report.h"
+#include "analysis/result_csv.h"
+#include "analysis/result_json.h"
+#include "analysis/run_description.h"
+#include "analysis/write_file_whole.h"
+#include "core/assert.h"
+#include "scenarios/exit_status.h"
+#include "scenarios/interruption.h"
+#include "scenarios/scenario.h"
+#include "sim/predict.h"
+
+namespace gradhaul {
+namespace {
+
+PredictionRequest request_of(const Scenario& scenario) {
+  PredictionRequest request;
+  request.cluster = scenario.cluster;
+  request.workload = scenario.workload;
+  request.communication = scenario.communication;
+  request.fidelity = scenario.fidelity;
+  request.seed = scenario.seed;
+  return request;
+}
+
+// Before the run, lest an hour of it is lost to a missing folder.
+void check_outputs(const PredictOptions& options) {
+  if (!options.json.empty() && options.json == options.csv) {
+    throw FileError(options.json + ": --json and --csv cannot both write it");
+  }
+  for (const std::string& path : {options.json, options.csv}) {
+    if (!path.empty()) require_writable(path);
+  }
+}
+
+void write_outputs(const PredictOptions& options, const Prediction& prediction,
+                   const Scenario& scenario, const CommandContext& context) {
+  if (!options.json.empty()) {
+    const ScenarioRecord record{scenario.name, scenario.file, scenario.sha256,
+                                scenario.effective()};
+    write_file_whole(options.json, result_json_text(prediction, record, context.version));
+  }
+  if (!options.csv.empty()) write_file_whole(options.csv, result_csv(prediction));
+}
+
+std::vector<Expectation> expectations_of(const Scenario& scenario) {
+  std::vector<Expectation> expectations;
+  for (const ExpectedValue& expected : scenario.expectations) {
+    const auto quantity = expected_quantity(expected.name);
+    const auto comparison = comparison_of(expected.sign);
+    GRADHAUL_ASSERT(quantity && comparison, "the reader knows the names and signs there are");
+    expectations.push_back({*quantity, *comparison, expected.value, expected.limited_by});
+  }
+  return expectations;
+}
+
+// Notes of the reader first, in the order in which things happened.
+void complete_notes(const Scenario& scenario, Prediction& prediction) {
+  prediction.notes.insert(prediction.notes.begin(), scenario.notes.begin(), scenario.notes.end());
+  const double bound = busbw_bound(scenario.cluster, scenario.workload.collective);
+  for (const ResultRow& row : prediction.rows) {
+    enforce_busbw_bound(row, bound, prediction.notes);
+  }
+}
+
+int judge(const Scenario& scenario, const Prediction& prediction) {
+  if (prediction.interrupted) {
+    complain(fmt::format("interrupted; {} of {} sizes are finished and kept",
+                         prediction.rows.size(), scenario.workload.sizes.size()));
+    return kInterrupted;
+  }
+  const auto unmet = unmet_expectations(expectations_of(scenario), prediction);
+  for (const std::string& sentence : unmet) complain(sentence);
+  return unmet.empty() ? kDone : kOutsideExpectation;
+}
+
+int predict_scenario(const PredictOptions& options, const CommandContext& context) {
+  const Scenario scenario = read_scenario({options.scenario, options.settings, context.library});
+  check_outputs(options);
+  PredictionRequest request = request_of(scenario);
+  request.interrupted = &catch_interruption();
+  Prediction prediction;
+  {
+    ProgressBar progress(options.progress);
+    request.progress = &progress;
+    prediction = predict(request);
+  }
+  complete_notes(scenario, prediction);
+  const RunDescription run = describe_run(request, scenario.name, context.version);
+  const bool printed = print(report(prediction, run));
+  write_outputs(options, prediction, scenario, context);
+  if (!printed) {
+    complain("standard output could not be written");
+    return kRunFailed;
+  }
+  return judge(scenario, prediction);
+}
+
+}  // namespace
+
+int run_predict(const PredictOptions& options, const CommandContext& context) {
+  try {
+    return predict_scenario(options, context);
+  } catch (const ConfigError& error) {
+    print_problems(error);
+    return kBadInput;
+  } catch (const FileError& error) {
+    complain(error.what());
+    return kBadInput;
+  } catch (const SimulationError& error) {
+    complain(fmt::format("the run failed: {}", error.what()));
+    return kRunFailed;
+  }
+}
+
+}  // namespace gradhaul

@@ -1,0 +1,24 @@
+#pragma once
+
+// gradhaul predict: how long, how much, what limits.
+
+#include <string>
+#include <vector>
+
+#include "scenarios/command_context.h"
+#include "scenarios/progress_bar.h"
+
+namespace gradhaul {
+
+struct PredictOptions {
+  std::string scenario;
+  std::vector<std::string> settings;
+  std::string json;  // empty: none is written
+  std::string csv;
+  ProgressMode progress = ProgressMode::kAuto;
+};
+
+// The exit status.
+int run_predict(const PredictOptions& options, const CommandContext& context);
+
+}  // namespace gradhaul

@@ -1,0 +1,150 @@
+#include "scenarios/references.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "scenarios/annotations.h"
+#include "scenarios/did_you_mean.h"
+
+namespace gradhaul {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uintmax_t kLargestFile = 16U << 20;
+
+struct ReferencePath {
+  std::array<std::string_view, 4> keys;
+  std::size_t depth;
+  std::string_view path;
+  std::string_view kind;
+};
+
+// Outer ones first: a node names its devices.
+constexpr std::array kReferencePaths{
+    ReferencePath{{"cluster", "node"}, 2, "cluster.node", "nodes"},
+    ReferencePath{{"cluster", "network"}, 2, "cluster.network", "networks"},
+    ReferencePath{{"cluster", "node", "gpus", "model"}, 4, "cluster.node.gpus.model", "devices"},
+    ReferencePath{{"cluster", "node", "nics", "model"}, 4, "cluster.node.nics.model", "devices"},
+};
+
+bool is_path(std::string_view name) {
+  return name.find('/') != std::string_view::npos || name.ends_with(".yaml") ||
+         name.ends_with(".yml");
+}
+
+std::string_view singular(std::string_view kind) {
+  if (kind.empty()) return "scenario";
+  kind.remove_suffix(1);
+  return kind;
+}
+
+bool is_there(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+
+std::string unknown_name(const std::string& name, std::string_view kind,
+                         const std::vector<std::string>& known) {
+  const std::string guess = did_you_mean(name, known);
+  if (!guess.empty()) return fmt::format("no {} is called \"{}\"{}", singular(kind), name, guess);
+  return fmt::format("no {} is called \"{}\"; there are {}, or give the path of a file",
+                     singular(kind), name, known.empty() ? "none" : join_or(known));
+}
+
+}  // namespace
+
+std::vector<std::string> Library::names(std::string_view kind) const {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator at(kind.empty() ? folder_ : folder_ / kind, error), end;
+       !error && at != end; at.increment(error)) {
+    if (at->path().extension() == ".yaml") names.push_back(at->path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::optional<fs::path> Library::find_scenario(const std::string& name, Problems& problems) const {
+  if (is_path(name) || is_there(name)) return fs::path(name);
+  const fs::path shipped = folder_ / (name + ".yaml");
+  if (!name.empty() && is_there(shipped)) return shipped;
+  problems.add({name, 0, 0}, unknown_name(name, "", names("")));
+  return std::nullopt;
+}
+
+std::string_view Library::kind_at(std::string_view path) {
+  for (const ReferencePath& reference : kReferencePaths) {
+    if (reference.path == path) return reference.kind;
+  }
+  return {};
+}
+
+void Library::resolve(TreeNode& value, std::string_view kind, Problems& problems) const {
+  if (value.kind != TreeNode::Kind::kScalar) return;
+  const std::string name = value.text;
+  const Location asked_by = value.location;
+  value.kind = TreeNode::Kind::kBroken;
+  fs::path path = folder_ / kind / (name + ".yaml");
+  if (is_path(name)) {
+    path = asked_by.option() ? fs::path(name) : fs::path(asked_by.source).parent_path() / name;
+  } else if (name.empty() || !is_there(path)) {
+    problems.add(asked_by, unknown_name(name, kind, names(kind)));
+    return;
+  }
+  const auto text = read_file(path, asked_by, problems);
+  if (!text) return;
+  auto tree = parse_document(*text, path.string(), problems);
+  if (!tree) return;
+  if (tree->kind != TreeNode::Kind::kMapping) {
+    problems.add({path.string(), 1, 1}, fmt::format("a {} is a mapping of keys", singular(kind)));
+    return;
+  }
+  annotate(*tree, problems);
+  tree->key = value.key;
+  tree->key_location = value.key_location;
+  tree->reference = name;
+  value = std::move(*tree);
+}
+
+void Library::resolve_all(TreeNode& scenario, Problems& problems) const {
+  for (const ReferencePath& reference : kReferencePaths) {
+    TreeNode* at = &scenario;
+    for (std::size_t i = 0; at != nullptr && i < reference.depth; ++i) {
+      at = at->kind == TreeNode::Kind::kMapping ? at->find(reference.keys[i]) : nullptr;
+    }
+    if (at != nullptr) resolve(*at, reference.kind, problems);
+  }
+}
+
+std::optional<std::string> read_file(const fs::path& path, const Location& asked_by,
+                                     Problems& problems) {
+  const auto fail = [&](std::string_view why) {
+    problems.add(asked_by, fmt::format("cannot read {}: {}", path.string(), why));
+    return std::nullopt;
+  };
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (!fs::exists(status)) return fail(error ? error.message() : "no such file");
+  if (fs::is_directory(status)) return fail("it is a folder");
+  if (fs::is_regular_file(status) && fs::file_size(path, error) > kLargestFile) {
+    return fail("it is too large for a scenario");
+  }
+  errno = 0;
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) return fail(std::strerror(errno));
+  std::string text;
+  std::istreambuf_iterator<char> at(stream);
+  // Bounded: a pipe or a device has no size to ask for.
+  for (; at != std::istreambuf_iterator<char>() && text.size() <= kLargestFile; ++at) text += *at;
+  if (text.size() > kLargestFile) return fail("it is too large for a scenario");
+  return text;
+}
+
+}  // namespace gradhaul

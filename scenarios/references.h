@@ -1,0 +1,44 @@
+#pragma once
+
+// Nodes, networks and devices by name: a name is looked up in the shipped scenarios/nodes, networks
+// or devices; a path (it has a slash, or ends in .yaml or .yml) is relative to the file that names
+// it, or to the working directory for an option.
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scenarios/config_error.h"
+#include "scenarios/document.h"
+
+namespace gradhaul {
+
+// A folder of scenarios with its nodes/, networks/ and devices/.
+class Library {
+ public:
+  explicit Library(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  // The file of a scenario given as a path or a shipped name; reports it where there is none.
+  std::optional<std::filesystem::path> find_scenario(const std::string& name,
+                                                     Problems& problems) const;
+  // Shipped names of a kind: "nodes", "networks", "devices"; "": the scenarios. In order.
+  std::vector<std::string> names(std::string_view kind) const;
+
+  // The kind of thing that the value at this dotted path of a scenario may name; empty: none.
+  static std::string_view kind_at(std::string_view path);
+  // Puts the tree of the file that `value` names in its place; a value that is no name stays.
+  void resolve(TreeNode& value, std::string_view kind, Problems& problems) const;
+  // The same for everything in a scenario that can be named.
+  void resolve_all(TreeNode& scenario, Problems& problems) const;
+
+ private:
+  std::filesystem::path folder_;
+};
+
+// The whole text of a file; reports why it cannot be read.
+std::optional<std::string> read_file(const std::filesystem::path& path, const Location& asked_by,
+                                     Problems& problems);
+
+}  // namespace gradhaul

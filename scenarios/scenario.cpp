@@ -1,0 +1,99 @@
+#include "scenarios/scenario.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "scenarios/annotations.h"
+#include "scenarios/cluster_reader.h"
+#include "scenarios/communication_reader.h"
+#include "scenarios/references.h"
+#include "scenarios/settings.h"
+#include "scenarios/sha256.h"
+#include "scenarios/workload_reader.h"
+
+namespace gradhaul {
+namespace {
+
+void require(MappingReader& reader, std::string_view key, std::string_view example) {
+  if (!reader.has(key) && !reader.broken()) {
+    reader.report(key, fmt::format("\"{}\" is missing, as {}", key, example));
+  }
+}
+
+void read_simulation(MappingReader reader, Scenario& scenario) {
+  scenario.fidelity = static_cast<Fidelity>(reader.choice(
+      "fidelity",
+      {.otherwise = {"packet"}, .available = {"packet", "analytic"}, .unavailable = {"flow"}}));
+  scenario.seed = static_cast<std::uint64_t>(
+      reader.count("seed", {.otherwise = {"1"},
+                            .least = 0,
+                            .most = std::numeric_limits<std::int64_t>::max(),
+                            .words = {}}));
+  reader.finish();
+}
+
+void read_cluster_into(MappingReader& reader, Scenario& scenario, const Cluster*& understood) {
+  require(reader, "cluster", "cluster: {nodes: 4, node: hgx-h100, network: ndr-rails}");
+  if (!reader.has("cluster")) {
+    reader.raw("cluster");
+    return;
+  }
+  MappingReader cluster = reader.mapping("cluster");
+  scenario.cluster = read_cluster(cluster);
+  if (cluster.good() && !cluster.broken()) understood = &scenario.cluster;
+}
+
+// Reads the cluster before the communication plan, which it bounds, but shows it after it.
+void read_whole(const TreeNode& tree, Scenario& scenario, Problems& problems) {
+  const Location top{scenario.file, 1, 1};
+  MappingReader reader(&tree, top, scenario.filled, problems);
+  const std::string stem = std::filesystem::path(scenario.file).stem().string();
+  scenario.name = reader.text("scenario", {stem});
+  scenario.question = reader.text("question", {""});
+  require(reader, "workload", "workload: {collective: all_reduce, size: 1GiB}");
+  if (reader.has("workload")) {
+    MappingReader workload = reader.mapping("workload");
+    scenario.workload = read_workload(workload, scenario.notes);
+  } else {
+    reader.raw("workload");
+  }
+  MappingReader expect = reader.mapping("expect");
+  scenario.expectations = read_expectations(expect);
+  const Cluster* understood = nullptr;
+  read_cluster_into(reader, scenario, understood);
+  MappingReader communication = reader.mapping("communication");
+  scenario.communication = read_communication(communication, scenario.workload, understood);
+  auto& shown = scenario.filled.children;
+  if (reader.has("cluster")) {
+    shown.splice(shown.end(), shown, std::prev(shown.end(), 2));
+  }
+  read_simulation(reader.mapping("simulation"), scenario);
+  reader.finish();
+}
+
+}  // namespace
+
+Scenario read_scenario(const ScenarioRequest& request) {
+  Problems problems;
+  Scenario scenario;
+  const Library library(request.library);
+  const auto path = library.find_scenario(request.scenario, problems);
+  if (path) {
+    scenario.file = path->string();
+    const Location whole{scenario.file, 0, 0};
+    const auto text = read_file(*path, whole, problems);
+    auto tree = text ? parse_document(*text, scenario.file, problems) : std::nullopt;
+    if (tree) {
+      scenario.sha256 = sha256(*text);
+      annotate(*tree, problems);
+      apply_settings(*tree, request.settings, library, problems);
+      library.resolve_all(*tree, problems);
+      read_whole(*tree, scenario, problems);
+    }
+  }
+  if (!problems.empty()) throw ConfigError(problems.sorted());
+  return scenario;
+}
+
+}  // namespace gradhaul

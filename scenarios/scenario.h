@@ -1,0 +1,47 @@
+#pragma once
+
+// A scenario: what a user asks, checked and with every default filled in. See interface.md, section
+// 2, for what its file may say.
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/cluster.h"
+#include "core/communication.h"
+#include "core/prediction_request.h"
+#include "core/workload.h"
+#include "scenarios/expectation_reader.h"
+#include "scenarios/filled_value.h"
+
+namespace gradhaul {
+
+struct Scenario {
+  std::string name;
+  std::string question;
+  std::string file;    // as it was given, or found
+  std::string sha256;  // of the file alone
+  Workload workload;
+  Communication communication;
+  Cluster cluster;
+  Fidelity fidelity = Fidelity::kPacket;
+  std::uint64_t seed = 1;
+  std::vector<ExpectedValue> expectations;
+  std::vector<std::string> notes;  // what a user should know about how it was read
+  FilledValue filled;
+
+  // The filled-in scenario, for the result file.
+  nlohmann::ordered_json effective() const { return json_of(filled); }
+};
+
+struct ScenarioRequest {
+  std::string scenario;               // a path, or the name of a shipped one
+  std::vector<std::string> settings;  // PATH=VALUE
+  std::filesystem::path library;      // the folder of shipped scenarios
+};
+
+// Throws ConfigError with everything that is wrong, and nothing else.
+Scenario read_scenario(const ScenarioRequest& request);
+
+}  // namespace gradhaul

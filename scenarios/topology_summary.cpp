@@ -1,0 +1,72 @@
+#include "scenarios/topology_summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/placement.h"
+#include "scenarios/quantity.h"
+
+namespace gradhaul {
+namespace {
+
+// Longer rings are cut: their pattern is in their beginning.
+constexpr std::size_t kShownRanks = 32;
+constexpr std::size_t kShownRings = 4;
+
+std::string counted(int count, std::string_view what, std::string_view plural = "s") {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : plural);
+}
+
+std::string network_line(const Cluster& cluster) {
+  const Topology& topology = cluster.network.topology;
+  const std::string link = format_rate(cluster.network.link);
+  switch (topology.kind) {
+    case TopologyKind::kBackToBack:
+      return fmt::format("network: {}, cables of {} between the NICs of two nodes, no switch",
+                         cluster.network.name, link);
+    case TopologyKind::kSingleSwitch:
+      return fmt::format("network: {}, one switch, {} of {}", cluster.network.name,
+                         counted(cluster.nodes * cluster.node.nic_count, "port"), link);
+    default:
+      break;
+  }
+  const char* const kind =
+      topology.kind == TopologyKind::kRailOptimized ? "rail-optimised" : "leaf and spine";
+  return fmt::format("network: {}, {}, {} of {} ports, {}, {} a leaf, links of {}",
+                     cluster.network.name, kind, counted(topology.leaves, "leaf", " switches"),
+                     topology.switch_ports, counted(topology.spines, "spine"),
+                     counted(topology.uplinks_per_leaf, "uplink"), link);
+}
+
+std::string ring_line(std::size_t channel, const std::vector<Rank>& ring) {
+  const auto shown = static_cast<std::ptrdiff_t>(std::min(ring.size(), kShownRanks));
+  return fmt::format("ring of channel {}: {}{}", channel,
+                     fmt::join(ring.begin(), ring.begin() + shown, " "),
+                     ring.size() > kShownRanks ? " …" : "");
+}
+
+}  // namespace
+
+std::vector<std::string> topology_summary(const Scenario& scenario) {
+  const Cluster& cluster = scenario.cluster;
+  std::vector<std::string> lines;
+  lines.push_back(
+      fmt::format("{} on {} of {}, {} a node; {} and {} a node", counted(cluster.ranks(), "rank"),
+                  counted(cluster.nodes, "node"), cluster.node.name, cluster.ranks_per_node,
+                  counted(cluster.node.gpu_count, "GPU"), counted(cluster.node.nic_count, "NIC")));
+  if (cluster.nodes > 1) lines.push_back(network_line(cluster));
+  const Placement placement = place(cluster, scenario.communication, scenario.workload.collective);
+  lines.push_back(counted(placement.channels, "channel"));
+  for (std::size_t c = 0; c < std::min(placement.rings.size(), kShownRings); ++c) {
+    lines.push_back(ring_line(c, placement.rings[c]));
+  }
+  if (placement.rings.size() > kShownRings) {
+    lines.push_back(fmt::format("… and {} more rings", placement.rings.size() - kShownRings));
+  }
+  for (const std::string& note : scenario.notes) lines.push_back("note: " + note);
+  for (const std::string& note : placement.notes) lines.push_back("note: " + note);
+  return lines;
+}
+
+}  // namespace gradhaul
