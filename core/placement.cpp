@@ -6,6 +6,7 @@
 #include "core/channel_count.h"
 #include "core/pcie_distance.h"
 #include "core/ring_order.h"
+#include "core/topology_size.h"
 
 namespace gradhaul {
 
@@ -47,6 +48,11 @@ Hop through_nics(const Placement& placement, const Cluster& cluster, int channel
   return hop;
 }
 
+Hop hop_by_own_nic(const Placement& placement, const Cluster& cluster, int channel, Hop hop) {
+  hop.source_nic = hop.destination_nic = channel % cluster.node.nic_count;
+  return through_nics(placement, cluster, channel, hop);
+}
+
 std::vector<Rank> all_ranks(const Cluster& cluster) {
   std::vector<Rank> ranks(static_cast<std::size_t>(cluster.ranks()));
   for (Rank rank = 0; rank < cluster.ranks(); ++rank) ranks[rank] = rank;
@@ -61,26 +67,34 @@ std::vector<Rank> ranks_of(const std::vector<NodePassage>& passages, int ranks_p
   return ring;
 }
 
+std::vector<Hop> crossings_of(const std::vector<NodePassage>& passages, const Placement& placement,
+                              const Cluster& cluster, int channel) {
+  std::vector<Hop> crossings;
+  for (std::size_t i = 0; i < passages.size(); ++i) {
+    const NodePassage& from = passages[i];
+    const NodePassage& to = passages[(i + 1) % passages.size()];
+    crossings.push_back(
+        through_nics(placement, cluster, channel,
+                     {.source = from.node * placement.ranks_per_node + from.gpus.back(),
+                      .destination = to.node * placement.ranks_per_node + to.gpus.front(),
+                      .source_nic = from.leaving_nic,
+                      .destination_nic = from.leaving_nic}));
+  }
+  return crossings;
+}
+
 void add_ring_orders(Placement& placement, const Cluster& cluster, Pattern pattern,
                      RingOrder order) {
   // A tree's chains begin at a GPU near the channel's NIC in every node, as rings of nccl's do.
   const bool balanced = pattern == Pattern::kRing && order == RingOrder::kBalanced;
   const RingOrders orders(cluster.node, cluster.nodes, cluster.ranks_per_node, balanced);
   placement.notes = orders.notes();
+  const bool crosses = pattern == Pattern::kRing && cluster.nodes > 1;
   for (int channel = 0; channel < placement.channels; ++channel) {
     const std::vector<NodePassage> passages = orders.ring(channel);
     placement.rings.push_back(ranks_of(passages, placement.ranks_per_node));
-    std::vector<Hop>& crossings = placement.crossings.emplace_back();
-    for (std::size_t i = 0; i < passages.size(); ++i) {
-      const NodePassage& next = passages[(i + 1) % passages.size()];
-      if (pattern != Pattern::kRing || passages.size() == 1) continue;
-      crossings.push_back(through_nics(
-          placement, cluster, channel,
-          {.source = passages[i].node * placement.ranks_per_node + passages[i].gpus.back(),
-           .destination = next.node * placement.ranks_per_node + next.gpus.front(),
-           .source_nic = passages[i].leaving_nic,
-           .destination_nic = passages[i].leaving_nic}));
-    }
+    placement.crossings.push_back(crosses ? crossings_of(passages, placement, cluster, channel)
+                                          : std::vector<Hop>());
   }
 }
 
@@ -95,10 +109,8 @@ void add_listed_rings(Placement& placement, const Cluster& cluster, Pattern patt
     for (std::size_t i = 0; i < ring.size() && pattern == Pattern::kRing; ++i) {
       const Rank next = ring[(i + 1) % ring.size()];
       if (ring[i] / placement.ranks_per_node == next / placement.ranks_per_node) continue;
-      const int nic = channel % cluster.node.nic_count;
-      crossings.push_back(through_nics(
-          placement, cluster, channel,
-          {.source = ring[i], .destination = next, .source_nic = nic, .destination_nic = nic}));
+      crossings.push_back(
+          hop_by_own_nic(placement, cluster, channel, {.source = ring[i], .destination = next}));
     }
   }
 }
@@ -149,6 +161,8 @@ Placement place(const Cluster& cluster, const Communication& communication, Coll
   Placement placement;
   placement.channels = channels_of(cluster, communication);
   placement.ranks_per_node = cluster.ranks_per_node;
+  placement.nic_rule =
+      pattern == Pattern::kPairwise ? NicRule::kNearestToRanks : NicRule::kOfChannel;
   add_node_tables(placement, cluster);
   if (communication.ring_order == RingOrder::kListed) {
     add_listed_rings(placement, cluster, pattern, communication.listed_rings);
@@ -173,7 +187,7 @@ bool keeps_rails(const Topology& topology) {
          topology.kind == TopologyKind::kBackToBack;
 }
 
-// The general rule of the header, for any two ranks of different nodes.
+// The rule of the header for all_to_all and send_recv.
 Hop hop_by_nearest(const Placement& placement, const Cluster& cluster, int channel, Hop hop) {
   const int nic_count = cluster.node.nic_count;
   const std::vector<int>& near_source = placement.gpu_nics[hop.source % placement.ranks_per_node];
@@ -189,8 +203,8 @@ Hop hop_by_nearest(const Placement& placement, const Cluster& cluster, int chann
     hop.source_nic = hop.destination_nic = pick(near_destination, channel, nic_count);
   } else {
     hop.source_nic = pick(near_source, channel, nic_count);
-    const bool rails_meet = !keeps_rails(topology) || topology.spines > 0;
-    hop.destination_nic = rails_meet ? pick(near_destination, channel, nic_count) : hop.source_nic;
+    hop.destination_nic =
+        rails_meet(topology) ? pick(near_destination, channel, nic_count) : hop.source_nic;
   }
   return through_nics(placement, cluster, channel, hop);
 }
@@ -211,7 +225,10 @@ Hop hop_between(const Placement& placement, const Cluster& cluster, int channel,
       crossing->destination == destination) {
     return *crossing;
   }
-  return hop_by_nearest(placement, cluster, channel, hop);
+  if (placement.nic_rule == NicRule::kNearestToRanks) {
+    return hop_by_nearest(placement, cluster, channel, hop);
+  }
+  return hop_by_own_nic(placement, cluster, channel, hop);
 }
 
 std::vector<int> nearest_nics(const Node& node, int gpu) {

@@ -8,18 +8,21 @@
 // By which NICs data crosses from one node to another:
 //
 //  - Neighbours in a ring that the collective runs: both ends by the NIC that core/ring_order.h
-//    gives; in listed rings always by the channel's NIC a = c mod NICs, whatever GPUs they join.
-//  - All others (trees, all_to_all, send_recv): a NIC nearest to the source and one nearest to the
-//    destination; of equally near ones the channel's own, a, or where that is not among them the
-//    (c mod their number)-th. Where some NIC index is nearest at both ends, such a one at both.
-//    Where rails matter (rail_optimized, back_to_back) and there is NVLink, the destination's NIC
-//    index at both ends, since over NVLink the source reaches every NIC of its node. Without
-//    NVLink, where no spine joins the rails, the source's NIC index at both ends.
+//    gives.
+//  - All else that rings and trees may ask, and listed rings, whatever GPUs they join: both ends by
+//    the channel's NIC a = c mod NICs.
+//  - all_to_all and send_recv: a NIC nearest to the source and one nearest to the destination; of
+//    equally near ones a itself, or where that is not among them the (c mod their number)-th. Where
+//    some NIC index is nearest at both ends, such a one at both. Where rails matter
+//    (rail_optimized, back_to_back) and there is NVLink, the destination's NIC index at both ends,
+//    since over NVLink the source reaches every NIC of its node. Without NVLink, where no spine
+//    joins the rails, the source's NIC index at both ends.
 //
 // Where there is NVLink, a source GPU that is not among the nearest taking part to the NIC by which
 // its data leaves hands it to one that is (PXN). At the receiving end, and without NVLink, the NIC
 // reaches the GPU's memory itself.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -42,6 +45,9 @@ struct Hop {
   friend bool operator==(const Hop&, const Hop&) = default;
 };
 
+// By which NICs ranks that are not neighbours in a ring of `crossings` reach each other; see above.
+enum class NicRule : std::uint8_t { kOfChannel, kNearestToRanks };
+
 // Comes from place(); plain data so that it can be shown and compared.
 struct Placement {
   int channels = 1;
@@ -56,6 +62,7 @@ struct Placement {
   // crossings[c]: the hops of rings[c] between nodes, by ascending source; empty where the
   // collective runs no ring.
   std::vector<std::vector<Hop>> crossings;
+  NicRule nic_rule = NicRule::kOfChannel;
   // Of a node: the nearest NICs of each GPU, and the nearest GPUs taking part of each NIC.
   std::vector<std::vector<int>> gpu_nics;
   std::vector<std::vector<int>> nic_gpus;

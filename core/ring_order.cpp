@@ -97,12 +97,14 @@ std::vector<NodePassage> RingOrders::hand_back_ring(int nic) const {
 }
 
 // The NIC of hop `hop`, from node `hop` to the next, for the forward ring of the NIC at `position`.
+// The last hop, into node 0, is by that NIC itself.
 int RingOrders::rail(int position, int hop) const {
   const int count = static_cast<int>(rails_.size());
   const bool odd_nodes = nodes_ % 2 == 1;
   const int step = odd_nodes ? count / 3 : count / 2;
   int shift = hop % 2 == 0 ? step : 0;
-  if (odd_nodes && hop == nodes_ - 1) shift = 2 * step;
+  if (odd_nodes && hop == nodes_ - 2) shift = 2 * step;
+  if (odd_nodes && hop == nodes_ - 1) shift = 0;
   return rails_[(position + shift) % count];
 }
 

@@ -12,10 +12,10 @@
 //  - One, `balanced`: the ring enters by a and leaves by a partner b near another GPU, the next
 //    node the other way round. NICs of an even number are paired, b half way round from a, and the
 //    ring of b's channel is that of a's reversed. Of an odd number, b follows a by half way round
-//    and all rings run forward. An odd number of nodes takes a third rail for the hop that closes
-//    the ring: the NICs one and two thirds round from a, all rings running forward. Always the
-//    NICs by which the channels of one round make a given hop are a permutation of the NICs, so
-//    that every NIC has the same load in each direction.
+//    and all rings run forward. An odd number of nodes takes a third rail for the last hop but
+//    one, since rails taken in turns don't close: b and it are one and two thirds round from a, and
+//    all rings run forward. Always the NICs by which the channels of one round make a given hop
+//    are a permutation of the NICs, so that every NIC has the same load in each direction.
 //  - One, `nccl`: the ring enters by a at that GPU and leaves by a from the last GPU, which with
 //    NVLink hands back to a's GPU (Hop::relay_gpu). Balanced falls back to it, with a note.
 //
@@ -35,6 +35,7 @@ struct NodePassage {
   int node = 0;
   std::vector<int> gpus;  // in ring order
   int leaving_nic = -1;   // of this node and, by the same index, of the next; -1: one node only
+  friend bool operator==(const NodePassage&, const NodePassage&) = default;
 };
 
 class RingOrders {

@@ -15,14 +15,19 @@ std::string counted(int count, const std::string& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
-// What one size_topology() works on. `groups` of leaves are alike and independent but for the
-// spines: one for leaf_spine, one a rail for rail_optimized.
+// What one size_topology() works on. Groups of leaves are alike and joined by the spines alone:
+// one group for leaf_spine, one for each rail for rail_optimized.
 class Sizing {
  public:
   Sizing(const Network& network, int nodes, int nics)
       : network_(network), nodes_(nodes), nics_(nics), result_{network.topology, {}} {}
 
   SizedTopology run() {
+    if (topology().switch_ports < 0 || topology().leaves < 0 || topology().spines < 0 ||
+        topology().uplinks_per_leaf < 0) {
+      error("switch_ports, leaves, spines and uplinks_per_leaf cannot be negative");
+      return result_;
+    }
     if (nodes_ == 0 || nics_ == 0) return result_;
     switch (topology().kind) {
       case TopologyKind::kBackToBack:
@@ -43,7 +48,6 @@ class Sizing {
 
  private:
   Topology& topology() { return result_.topology; }
-  bool failed() const { return !result_.errors.empty(); }
   void error(const std::string& text) { result_.errors.push_back(text); }
 
   void back_to_back() {
@@ -75,86 +79,65 @@ class Sizing {
     forbid_given(kind, "uplinks_per_leaf", topology().uplinks_per_leaf);
   }
 
-  // `groups` of leaves; each holds all nodes with `ports_per_node` ports of each.
+  // `groups` of leaves, each joining all nodes by `ports_per_node` ports of each.
   void tiers(const std::string& kind, int groups, int ports_per_node) {
-    if (topology().switch_ports <= 0) return error(kind + " needs switch_ports");
+    if (topology().switch_ports == 0) return error(kind + " needs switch_ports");
     if (!(network_.oversubscription > 0)) return error("oversubscription must be above 0");
-    size_leaves(kind, groups, ports_per_node);
-    if (failed()) return;
-    const int nodes_at_leaf = divided_up(nodes_, topology().leaves / groups);
-    size_upper_tier(nodes_at_leaf * ports_per_node);
+    if (topology().leaves == 0) topology().leaves = groups * fewest_leaves(ports_per_node);
+    if (topology().leaves % groups != 0) {
+      return error(kind + " has the same number of leaves for each of " + counted(groups, "rail") +
+                   "; leaves " + std::to_string(topology().leaves) + " is no multiple");
+    }
+    const int downlinks = divided_up(nodes_, topology().leaves / groups) * ports_per_node;
+    check_leaf(downlinks);
+    topology().uplinks_per_leaf = uplinks_wanted(downlinks);
+    if (topology().leaves > 1 && topology().uplinks_per_leaf == 0) return check_leaves_apart();
+    if (topology().uplinks_per_leaf == 0) return;
+    if (topology().spines == 0) topology().spines = fewest_spines();
+    check_spines();
   }
 
-  int uplinks_for(int downlinks) const {
+  // Of one group: as few as hold all nodes, or as leave most room where nothing would do.
+  int fewest_leaves(int ports_per_node) const {
+    int nodes_at_leaf = std::min(nodes_, result_.topology.switch_ports / ports_per_node);
+    while (nodes_at_leaf > 1 && !leaf_holds(nodes_at_leaf * ports_per_node)) --nodes_at_leaf;
+    return divided_up(nodes_, std::max(nodes_at_leaf, 1));
+  }
+
+  // By the oversubscription alone.
+  int uplinks_asked(int downlinks) const {
     if (std::isinf(network_.oversubscription)) return 0;
-    // A hair less, so that 30 / 1.2 is 25 whatever the last bit of the quotient.
-    return static_cast<int>(std::ceil(downlinks / network_.oversubscription - 1e-9));
+    // A hair less, so that 30 / 1.2 is 25 whatever the last bit of the quotient; and at most what
+    // no switch has, lest absurd ratios overflow.
+    const double asked = std::ceil(downlinks / network_.oversubscription - 1e-9);
+    return static_cast<int>(std::clamp(asked, 1.0, 1e6));
   }
 
   int uplinks_wanted(int downlinks) const {
-    const int given = result_.topology.uplinks_per_leaf;
-    return given > 0 ? given : uplinks_for(downlinks);
+    const Topology& topology = result_.topology;
+    if (topology.uplinks_per_leaf > 0) return topology.uplinks_per_leaf;
+    if (topology.leaves == 1 && topology.spines == 0) return 0;
+    const int spread_over = std::max(topology.spines, 1);
+    return divided_up(uplinks_asked(downlinks), spread_over) * spread_over;
   }
 
-  void size_leaves(const std::string& kind, int groups, int ports_per_node) {
-    const int ports = topology().switch_ports;
-    if (topology().leaves > 0) {
-      if (topology().leaves % groups != 0) {
-        return error(kind + " has as many leaves for each of " + counted(groups, "rail") +
-                     "; leaves " + std::to_string(topology().leaves) + " is no multiple");
-      }
-      return check_ports(groups, ports_per_node);
-    }
-    if (groups == 1 && nodes_ * ports_per_node <= ports && topology().spines == 0 &&
-        topology().uplinks_per_leaf == 0) {
-      topology().leaves = 1;
-      return;
-    }
-    int nodes_at_leaf = std::min(nodes_, ports / ports_per_node);
-    while (nodes_at_leaf > 0 &&
-           nodes_at_leaf * ports_per_node + uplinks_wanted(nodes_at_leaf * ports_per_node) >
-               ports) {
-      --nodes_at_leaf;
-    }
-    if (nodes_at_leaf == 0) {
-      return error("switch_ports " + std::to_string(ports) + " do not hold the " +
-                   counted(ports_per_node, "port") + " of one node and " +
-                   counted(uplinks_wanted(ports_per_node), "uplink"));
-    }
-    topology().leaves = groups * divided_up(nodes_, nodes_at_leaf);
+  bool leaf_holds(int downlinks) const {
+    const int uplinks = uplinks_wanted(downlinks);
+    return downlinks + uplinks <= result_.topology.switch_ports &&
+           uplinks_asked(downlinks) <= uplinks;
   }
 
-  bool alone() const { return result_.topology.leaves == 1; }
-
-  void check_ports(int groups, int ports_per_node) {
-    const int downlinks = divided_up(nodes_, topology().leaves / groups) * ports_per_node;
-    const int uplinks = alone() && topology().uplinks_per_leaf == 0 ? 0 : uplinks_wanted(downlinks);
+  void check_leaf(int downlinks) {
+    const int uplinks = uplinks_wanted(downlinks);
     if (downlinks + uplinks > topology().switch_ports) {
-      error("leaves " + std::to_string(topology().leaves) + ": the fullest has " +
-            counted(downlinks, "downlink") + " and " + counted(uplinks, "uplink") +
-            ", more than switch_ports " + std::to_string(topology().switch_ports));
+      error("switch_ports " + std::to_string(topology().switch_ports) + " are too few for " +
+            counted(downlinks, "downlink") + " and " + counted(uplinks, "uplink") + " of a leaf");
     }
-  }
-
-  void size_upper_tier(int downlinks) {
-    if (alone() && topology().spines == 0 && topology().uplinks_per_leaf == 0) return;
-    const int asked = uplinks_for(downlinks);
-    if (topology().uplinks_per_leaf == 0) {
-      const int spread_over = std::max(topology().spines, 1);
-      topology().uplinks_per_leaf = divided_up(asked, spread_over) * spread_over;
-    } else if (topology().uplinks_per_leaf < asked) {
-      error("uplinks_per_leaf " + std::to_string(topology().uplinks_per_leaf) +
-            " are fewer than the " + std::to_string(asked) + " that " +
-            counted(downlinks, "downlink") + " of a leaf need for this oversubscription");
+    if (uplinks > 0 && uplinks < uplinks_asked(downlinks)) {
+      error("uplinks_per_leaf " + std::to_string(uplinks) + " are fewer than the " +
+            std::to_string(uplinks_asked(downlinks)) + " that " + counted(downlinks, "downlink") +
+            " of a leaf need for this oversubscription");
     }
-    const int uplinks = topology().uplinks_per_leaf;
-    if (uplinks == 0) return check_leaves_apart();
-    if (downlinks + uplinks > topology().switch_ports) {
-      error("a leaf has " + counted(downlinks, "downlink") + " and " + counted(uplinks, "uplink") +
-            ", more than switch_ports " + std::to_string(topology().switch_ports));
-    }
-    if (topology().spines == 0) topology().spines = fewest_spines();
-    check_spines();
   }
 
   // Without uplinks: rails of one leaf each need none, all else falls apart.

@@ -5,8 +5,10 @@
 //
 //  - back_to_back: exactly two nodes, NIC j of one cabled to NIC j of the other. No switch.
 //  - single_switch: all NICs at leaf 0.
-//  - leaf_spine: all NICs of a node at one leaf; nodes in order, as many at each leaf as nearly can
-//    be, earlier leaves taking what is left over. One leaf if its ports suffice for all.
+//  - leaf_spine: all NICs of a node at one leaf; nodes in order, as nearly equally many at each
+//  leaf
+//    as can be, earlier leaves taking what is left over. As few leaves as have ports for the nodes
+//    and for the uplinks these ask for; if that is one, it has no uplinks after all.
 //  - rail_optimized: NIC i of every node at a leaf of rail i. A rail has as few leaves as its nodes
 //    need, nodes shared out as above; leaf = i x (leaves of a rail) + (leaf within the rail).
 //
