@@ -1,0 +1,124 @@
+#include "sim/blame.h"
+
+#include <algorithm>
+
+namespace gradhaul {
+namespace {
+
+std::int64_t key_of(const TracePart& part) {
+  return (static_cast<std::int64_t>(part.resource) + 1) * kCauses +
+         static_cast<std::int64_t>(part.cause);
+}
+
+}  // namespace
+
+const char* name_of(Cause cause) {
+  switch (cause) {
+    case Cause::kBusy:
+      return "busy";
+    case Cause::kCredits:
+      return "credits";
+    case Cause::kReadTags:
+      return "reads outstanding";
+    case Cause::kLatency:
+      return "latency";
+    case Cause::kDoorbell:
+      return "post and doorbell";
+    case Cause::kCompletion:
+      return "completion";
+    case Cause::kFlag:
+      return "kernel and host flags";
+    case Cause::kLaunch:
+      return "kernel launch";
+    case Cause::kSlots:
+      return "slot credits";
+  }
+  return "";
+}
+
+Blame::Blame() = default;
+
+ChainId Blame::add_node() {
+  ChainId id = 0;
+  if (free_.empty()) {
+    id = static_cast<ChainId>(nodes_.size());
+    nodes_.emplace_back();
+  } else {
+    id = free_.back();
+    free_.pop_back();
+  }
+  Node& added = node(id);
+  added.past = -1;
+  added.holders = 1;
+  added.total = 0;
+  added.entries.clear();
+  return id;
+}
+
+ChainId Blame::start() { return add_node(); }
+
+void Blame::add(std::vector<Entry>& to, const Entry& entry) {
+  const auto place = std::lower_bound(to.begin(), to.end(), entry,
+                                      [](const Entry& a, const Entry& b) { return a.key < b.key; });
+  if (place != to.end() && place->key == entry.key) {
+    place->ps += entry.ps;
+  } else {
+    to.insert(place, entry);
+  }
+}
+
+// Takes into `id` what nothing else refers to.
+void Blame::fold(ChainId id) {
+  while (node(id).past >= 0 && node(node(id).past).holders == 1) {
+    const ChainId past = node(id).past;
+    Node& child = node(id);
+    Node& parent = node(past);
+    if (parent.entries.size() > child.entries.size()) parent.entries.swap(child.entries);
+    for (const Entry& entry : parent.entries) add(child.entries, entry);
+    child.past = parent.past;
+    parent.past = -1;
+    parent.holders = 0;
+    free_.push_back(past);
+  }
+}
+
+ChainId Blame::extend(ChainId chain, const Trace& parts) {
+  fold(chain);
+  const ChainId id = add_node();
+  Node& added = node(id);
+  added.past = chain;
+  hold(chain);
+  for (int i = 0; i < parts.count; ++i) {
+    const TracePart& part = parts.parts[static_cast<std::size_t>(i)];
+    if (part.ps != 0) add(added.entries, {key_of(part), part.ps});
+  }
+  added.total = node(chain).total + parts.total();
+  return id;
+}
+
+void Blame::let_go(ChainId chain) {
+  while (chain >= 0) {
+    Node& dropped = node(chain);
+    GRADHAUL_ASSERT(dropped.holders > 0, "a chain is let go as often as it is held");
+    if (--dropped.holders > 0) return;
+    const ChainId past = dropped.past;
+    dropped.past = -1;
+    free_.push_back(chain);
+    chain = past;
+  }
+}
+
+std::vector<TracePart> Blame::parts(ChainId chain) const {
+  std::vector<Entry> all;
+  for (ChainId id = chain; id >= 0; id = nodes_[static_cast<std::size_t>(id)].past) {
+    for (const Entry& entry : nodes_[static_cast<std::size_t>(id)].entries) add(all, entry);
+  }
+  std::vector<TracePart> parts;
+  for (const Entry& entry : all) {
+    parts.push_back({static_cast<ResourceId>(entry.key / kCauses - 1),
+                     static_cast<Cause>(entry.key % kCauses), entry.ps});
+  }
+  return parts;
+}
+
+}  // namespace gradhaul

@@ -1,0 +1,67 @@
+#pragma once
+
+// Credits on their way back to one transmitter, of one class: runs of units whose times are evenly
+// spaced, in order. Times may lie in the future: a credit is known as soon as it is decided when it
+// will be back, and may be counted on by a train that will only then need it.
+
+#include <cstdint>
+#include <vector>
+
+#include "core/assert.h"
+#include "sim/fabric.h"
+
+namespace gradhaul {
+
+struct CreditRun {
+  std::int64_t first = 0;    // ps: when the first unit's credit is usable
+  std::int64_t spacing = 0;  // ps to the next
+  std::int64_t units = 0;
+  ResourceId culprit = kNoResource;  // what the units waited for before they left the buffer
+};
+
+class CreditReturns {
+ public:
+  void start_with(std::int64_t window) { window_ = available_ = window; }
+  bool guarded() const { return window_ > 0; }
+  std::int64_t window() const { return window_; }
+  // Usable now, as of the last absorb().
+  std::int64_t available() const { return available_; }
+  // Usable now or at a known time.
+  std::int64_t known() const { return available_ + coming_; }
+  ResourceId last_culprit() const { return last_culprit_; }
+
+  void add(const CreditRun& run);
+  // Makes usable what is back by `now`.
+  void absorb(std::int64_t now);
+  // How many of the first `units` of a train that starts at `now`, one unit every `unit_time`, find
+  // their credit in time.
+  std::int64_t gapless(std::int64_t now, std::int64_t unit_time, std::int64_t units) const;
+  // When a train of `units` (at most known()) can start so that each finds its credit in time.
+  std::int64_t start_for(std::int64_t now, std::int64_t unit_time, std::int64_t units) const;
+  // When `units` (at most known()) are usable together.
+  std::int64_t time_of(std::int64_t now, std::int64_t units) const;
+  // Uses the earliest `units`, at most known().
+  void take(std::int64_t units);
+
+ private:
+  const CreditRun& run(std::int64_t i) const {
+    return runs_[static_cast<std::size_t>(head_ + i) & (runs_.size() - 1)];
+  }
+  CreditRun& run(std::int64_t i) {
+    return runs_[static_cast<std::size_t>(head_ + i) & (runs_.size() - 1)];
+  }
+  void drop_front() {
+    ++head_;
+    --count_;
+  }
+
+  std::int64_t window_ = 0;
+  std::int64_t available_ = 0;
+  std::int64_t coming_ = 0;
+  ResourceId last_culprit_ = kNoResource;
+  std::vector<CreditRun> runs_;  // a ring, its size a power of two
+  std::int64_t head_ = 0;
+  std::int64_t count_ = 0;
+};
+
+}  // namespace gradhaul

@@ -1,0 +1,156 @@
+#include "sim/fabric.h"
+
+#include <algorithm>
+
+#include "core/topology_size.h"
+#include "sim/infiniband_framing.h"
+
+namespace gradhaul {
+namespace {
+
+std::string nic_name(int node, int nic) {
+  return "node" + std::to_string(node) + ".nic" + std::to_string(nic);
+}
+std::string leaf_name(int leaf) { return "leaf" + std::to_string(leaf); }
+std::string cable_name(int leaf, int spine, int cable) {
+  return leaf_name(leaf) + "-spine" + std::to_string(spine) + "." + std::to_string(cable);
+}
+
+}  // namespace
+
+Fabric::Fabric(const Cluster& cluster) : cluster_(cluster) {
+  for (int node = 0; node < cluster_.nodes; ++node) {
+    add_node_pcie(node);
+    if (cluster_.node.nvlink) add_nvlink(node);
+    for (int gpu = 0; gpu < cluster_.node.gpu_count; ++gpu) {
+      const std::string name = "node" + std::to_string(node) + ".gpu" + std::to_string(gpu);
+      resource(name + ".reduce", "reduce");
+      resource(name + ".memory", "memory");
+    }
+  }
+  if (cluster_.nodes > 1) add_network();
+  number_links();
+}
+
+// A wire of the network, into something that forwards after `forwarding`.
+Link Fabric::wire_link(const std::string& name, double metres, Duration forwarding) const {
+  const Network& network = cluster_.network;
+  Link link;
+  link.name = name;
+  link.network = true;
+  link.rate = std::min(network.link, cluster_.node.nic.rate);
+  link.latency = cable_latency(metres) + forwarding;
+  link.kind = LinkKind::kIdeal;
+  if (network.kind == NetworkKind::kInfiniband) {
+    link.kind = LinkKind::kInfiniband;
+    link.window[static_cast<int>(TrafficClass::kPosted)] =
+        std::min(network.vl_buffer.count / kCreditBlockBytes, kMaxCreditBlocks);
+    link.credit_return = network.credit_return + cable_latency(metres);
+  }
+  return link;
+}
+
+void Fabric::add_network() {
+  const Network& network = cluster_.network;
+  const Topology& topology = network.topology;
+  const int nics = cluster_.node.nic_count;
+  const bool direct = topology.kind == TopologyKind::kBackToBack;
+  std::vector<int> ports(static_cast<std::size_t>(std::max(1, topology.leaves)), 0);
+  for (int node = 0; node < cluster_.nodes; ++node) {
+    for (int nic = 0; nic < nics; ++nic) {
+      const std::string name = nic_name(node, nic);
+      Link out = wire_link(name + ".out", network.node_cable_metres,
+                           direct ? Duration{} : network.switch_latency);
+      out.resource = resource(name, "nic");
+      out.port = name;
+      links_.push_back(out);
+      if (direct) continue;
+      const int leaf = leaf_of(topology, cluster_.nodes, nics, node, nic);
+      Link in = wire_link(name + ".in", network.node_cable_metres, {});
+      in.resource = out.resource;
+      in.port = leaf_name(leaf) + ":" + std::to_string(++ports[static_cast<std::size_t>(leaf)]);
+      links_.push_back(in);
+    }
+  }
+  if (direct || topology.spines == 0) return;
+  for (int leaf = 0; leaf < topology.leaves; ++leaf) {
+    for (int spine = 0; spine < topology.spines; ++spine) {
+      for (int cable = 0; cable < cables_per_spine(topology); ++cable) {
+        const std::string name = cable_name(leaf, spine, cable);
+        Link up = wire_link(name + ".up", network.spine_cable_metres, network.switch_latency);
+        up.rate = network.link;
+        up.resource = resource(leaf_name(leaf) + "-spine" + std::to_string(spine), "network");
+        up.port = leaf_name(leaf) + ":" + std::to_string(++ports[static_cast<std::size_t>(leaf)]);
+        Link down = up;
+        down.name = name + ".down";
+        down.port = "spine" + std::to_string(spine) + ":" +
+                    std::to_string(leaf * cables_per_spine(topology) + cable + 1);
+        links_.push_back(up);
+        links_.push_back(down);
+      }
+    }
+  }
+}
+
+Route Fabric::wire(int source_node, int source_nic, int destination_node,
+                   int destination_nic) const {
+  const Topology& topology = cluster_.network.topology;
+  const int nics = cluster_.node.nic_count;
+  Route route;
+  const auto add = [&](const std::string& name) {
+    RouteHop hop;
+    hop.link = find(name);
+    if (cluster_.network.kind == NetworkKind::kInfiniband) hop.overhead = kInfinibandOverhead;
+    route.push_back(hop);
+  };
+  add(nic_name(source_node, source_nic) + ".out");
+  if (topology.kind == TopologyKind::kBackToBack) {
+    return source_nic == destination_nic ? route : Route{};
+  }
+  const int from = leaf_of(topology, cluster_.nodes, nics, source_node, source_nic);
+  const int to = leaf_of(topology, cluster_.nodes, nics, destination_node, destination_nic);
+  if (from != to) {
+    if (topology.spines == 0) return {};
+    const int spine = spine_of(topology, cluster_.nodes, nics, destination_node, destination_nic);
+    const int cable = cable_of(topology, cluster_.nodes, nics, destination_node, destination_nic);
+    add(cable_name(from, spine, cable) + ".up");
+    add(cable_name(to, spine, cable) + ".down");
+  }
+  add(nic_name(destination_node, destination_nic) + ".in");
+  return route;
+}
+
+ResourceId Fabric::resource(const std::string& name, const std::string& kind) {
+  const auto [place, added] =
+      resource_by_name_.try_emplace(name, static_cast<ResourceId>(resources_.size()));
+  if (added) resources_.push_back({name, kind});
+  return place->second;
+}
+
+// In the order of their names, so that ties and digests do not depend on how the fabric was built.
+void Fabric::number_links() {
+  std::sort(links_.begin(), links_.end(),
+            [](const Link& a, const Link& b) { return a.name < b.name; });
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    by_name_[links_[i].name] = static_cast<LinkId>(i);
+  }
+  GRADHAUL_ASSERT(by_name_.size() == links_.size(), "no two links share a name");
+}
+
+LinkId Fabric::find(const std::string& name) const {
+  const auto found = by_name_.find(name);
+  GRADHAUL_ASSERT(found != by_name_.end(), name);
+  return found->second;
+}
+
+ResourceId Fabric::reduce_resource(int node, int gpu) const {
+  return resource_by_name_.at("node" + std::to_string(node) + ".gpu" + std::to_string(gpu) +
+                              ".reduce");
+}
+
+ResourceId Fabric::memory_resource(int node, int gpu) const {
+  return resource_by_name_.at("node" + std::to_string(node) + ".gpu" + std::to_string(gpu) +
+                              ".memory");
+}
+
+}  // namespace gradhaul

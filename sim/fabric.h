@@ -1,0 +1,118 @@
+#pragma once
+
+// The model: what links there are, what guards them, and which links a transfer crosses. Defined
+// once, built from a Cluster, read by every engine and by the analytic fidelity.
+// Nothing here changes while a simulation runs.
+//
+// A link is one direction. Its transmitter serialises at `rate`; the first bit can leave the next
+// link `latency` later (cut-through: propagation and forwarding together). A link is guarded by
+// credits of up to three classes, or by nothing. What crosses a link is a train: the units of one
+// packet, without gaps. On PCIe a unit is a TLP, elsewhere the packet itself.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/cluster.h"
+#include "core/communication.h"
+#include "core/quantities.h"
+
+namespace gradhaul {
+
+using LinkId = std::int32_t;
+using ResourceId = std::int32_t;
+inline constexpr LinkId kNoLink = -1;
+inline constexpr ResourceId kNoResource = -1;
+
+// What a user knows a part of the cluster by: "node0.nic0". Both directions of a wire are one.
+struct Resource {
+  std::string name;
+  std::string kind;  // as in ResourceUse
+};
+
+enum class LinkKind : std::uint8_t {
+  kPcie,
+  kRootComplex,  // the limit of peer-to-peer through a root complex, or across sockets: payload
+                 // only
+  kInfiniband,
+  kIdeal,
+  kNvlink,
+};
+
+// PCIe's three kinds of flow control; all of an InfiniBand lane is kPosted.
+enum class TrafficClass : std::uint8_t { kPosted, kNonPosted, kCompletion };
+inline constexpr int kTrafficClasses = 3;
+
+struct Link {
+  std::string name;  // "node0.nic0.pcie.up"; links are numbered in the order of their names
+  LinkKind kind = LinkKind::kPcie;
+  ResourceId resource = kNoResource;
+  BitRate rate = kUnlimited;
+  Duration latency;
+  // Credits of the receiver at the far end, by class: TLPs on PCIe, 64-byte blocks on InfiniBand;
+  // 0: none needed.
+  std::int64_t window[kTrafficClasses] = {0, 0, 0};
+  // PCIe: a TLP's credit is back this long after the TLP left, if the far end passed it on at once.
+  // InfiniBand: a packet's credits are back this long after its last bit left the far end's buffer.
+  Duration credit_return;
+  std::string port;      // counters are shown under this name ("leaf0:3"); empty: none
+  bool network = false;  // a wire of the network: waiting for credits counts as xmit_wait
+};
+
+// One link of a route, with the form a transfer has on it.
+struct RouteHop {
+  LinkId link = kNoLink;
+  Bytes unit;      // payload of a unit; 0: the packet is one unit
+  Bytes overhead;  // beside the payload, each unit
+};
+
+using Route = std::vector<RouteHop>;
+
+class Fabric {
+ public:
+  // Requires a checked cluster (scenarios/validation.h) with its topology sized.
+  explicit Fabric(const Cluster& cluster);
+
+  const Cluster& cluster() const { return cluster_; }
+  const std::vector<Link>& links() const { return links_; }
+  const std::vector<Resource>& resources() const { return resources_; }
+  const Link& link(LinkId id) const { return links_[static_cast<std::size_t>(id)]; }
+
+  // How a NIC reaches a GPU's memory. Empty where no PCIe is in the way: it then takes no time.
+  Route dma_request(int node, int nic, int gpu) const;     // NIC to GPU: read requests
+  Route dma_completion(int node, int nic, int gpu) const;  // GPU to NIC: completions with data
+  Route dma_write(int node, int nic, int gpu) const;       // NIC to GPU: posted writes
+
+  // From NIC to NIC of different nodes, the sender's wire first. Empty where there is no path
+  // (rails that do not meet).
+  Route wire(int source_node, int source_nic, int destination_node, int destination_nic) const;
+  // From GPU to GPU of one node, over NVLink or else as posted writes over PCIe. Empty where
+  // neither leads there.
+  Route peer(int node, int source_gpu, int destination_gpu) const;
+
+  ResourceId reduce_resource(int node, int gpu) const;
+  ResourceId memory_resource(int node, int gpu) const;
+
+ private:
+  enum class Transfer : std::uint8_t { kRequest, kCompletion, kWrite };
+  void add_node_pcie(int node);
+  void add_device_link(int node, const std::string& device, const PcieBranch& branch);
+  void add_root_complexes(int node);
+  void add_nvlink(int node);
+  void add_network();
+  Link wire_link(const std::string& name, double metres, Duration forwarding) const;
+  ResourceId resource(const std::string& name, const std::string& kind);
+  void number_links();
+  LinkId find(const std::string& name) const;
+  Route device_route(int node, const std::string& from, const std::string& to,
+                     Transfer transfer) const;
+
+  Cluster cluster_;
+  std::vector<Link> links_;
+  std::vector<Resource> resources_;
+  std::map<std::string, LinkId> by_name_;
+  std::map<std::string, ResourceId> resource_by_name_;
+};
+
+}  // namespace gradhaul

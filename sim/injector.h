@@ -1,0 +1,57 @@
+#pragma once
+
+// Puts the messages of a NIC's queue pairs on its wire, packet by packet, queue pairs in turn: asks
+// for the payload of one packet at a time as long as transmit buffer and read tags allow. The same
+// for a GPU that writes to its peers through PCIe, which has its payload at hand.
+
+#include <cstdint>
+#include <deque>
+
+#include "core/quantities.h"
+#include "sim/packet_engine.h"
+
+namespace gradhaul {
+
+struct QueuePair {
+  std::int32_t injector = kNone;
+  std::int32_t head = kNone;  // messages
+  std::int32_t tail = kNone;
+};
+
+struct Injector {
+  // Fixed.
+  LinkId out = kNoLink;
+  ResourceId resource = kNoResource;
+  std::int32_t packet_payload = 4096;
+  std::int32_t read_request = 4096;
+  std::int64_t buffer = 0;       // payload asked for or held and not yet begun to be sent
+  std::int64_t tags = 0;         // read requests outstanding; 0: no limit
+  std::int64_t message_gap = 0;  // ps between the starts of two work requests
+  std::int64_t transmit_latency = 0;
+  // State.
+  std::int64_t buffered = 0;
+  std::int64_t tags_used = 0;
+  std::int64_t next_message = 0;
+  std::int64_t wake = INT64_MAX;
+  bool wants_tags = false;
+  struct TagReturn {
+    std::int64_t time;
+    std::int64_t tags;
+  };
+  std::deque<TagReturn> tag_returns;
+  std::deque<std::int32_t> active;  // queue pairs with something to send, next in turn first
+
+  std::int64_t requests(std::int64_t payload) const {
+    return (payload + read_request - 1) / read_request;
+  }
+  // Tags that are free at `now`.
+  std::int64_t free_tags(std::int64_t now) {
+    while (!tag_returns.empty() && tag_returns.front().time <= now) {
+      tags_used -= tag_returns.front().tags;
+      tag_returns.pop_front();
+    }
+    return tags - tags_used;
+  }
+};
+
+}  // namespace gradhaul

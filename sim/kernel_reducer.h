@@ -1,0 +1,62 @@
+#pragma once
+
+// The core's Reducer over a model of reduce and copy kernels: each channel of a rank is a thread
+// block that works through its requests in order at the GPU's rate for one channel, and no faster
+// than the GPU's memory allows (a reduction reads two operands and writes one, a copy reads one and
+// writes one).
+
+#include <memory>
+#include <vector>
+
+#include "core/reducer.h"
+#include "sim/memory_ports.h"
+#include "sim/run_context.h"
+
+namespace gradhaul {
+
+class KernelReducer {
+ public:
+  KernelReducer(RunContext& context, MemoryPorts& memory, int ranks, int ranks_per_node,
+                int channels);
+  ~KernelReducer();
+
+  Reducer& of(Rank rank);
+  void on_event(RunEvent event, std::int32_t index);
+
+  // Kernel time of all channels of a rank together.
+  std::int64_t busy(Rank rank) const { return busy_[static_cast<std::size_t>(rank)]; }
+  std::int64_t bytes(Rank rank) const { return bytes_[static_cast<std::size_t>(rank)]; }
+
+ private:
+  class RankReducer;
+  struct Stream {
+    std::int64_t free = 0;
+    SerialisationCarry carry;
+  };
+  struct Operation {
+    Rank rank = 0;
+    std::int32_t stream = 0;
+    ChainId chain = kNone;  // of its completion
+  };
+
+  void post(Rank rank, const ReduceRequest& request);
+  std::int32_t add_operation(const Operation& operation);
+  int gpu_of(Rank rank) const;
+
+  RunContext& context_;
+  MemoryPorts& memory_;
+  int ranks_per_node_;
+  int channels_;
+  BitRate rate_;
+  std::vector<std::unique_ptr<RankReducer>> ranks_;
+  std::vector<Stream> streams_;
+  std::vector<std::int64_t> busy_;
+  std::vector<std::int64_t> bytes_;
+  std::vector<ResourceId> reduce_resources_;
+  std::vector<ResourceId> memory_resources_;
+  std::vector<Operation> operations_;
+  std::vector<std::int32_t> free_operations_;
+  Trace scratch_;
+};
+
+}  // namespace gradhaul

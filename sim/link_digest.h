@@ -1,0 +1,62 @@
+#pragma once
+
+// What a link served, in one number: d <- d K + h(record) mod 2^61 - 1, in service order. A record
+// holds only differences, so that a period of a recurring run is one affine map of d: start minus
+// the previous start on the link, the flow's ordinal on the link, its sequence number minus that
+// flow's previous one there.
+
+#include <cstdint>
+
+#include "core/quantities.h"
+
+namespace gradhaul {
+
+inline constexpr std::uint64_t kDigestModulus = (std::uint64_t{1} << 61) - 1;
+inline constexpr std::uint64_t kDigestFactor = 0x1F3A5C7E9B2D4F61 % kDigestModulus;
+
+// A bijective mixer (the finaliser of SplitMix64, Steele, Lea and Flood, OOPSLA 2014).
+constexpr std::uint64_t mix64(std::uint64_t x) {
+  x ^= x >> 30;
+  x *= 0xBF58476D1CE4E5B9;
+  x ^= x >> 27;
+  x *= 0x94D049BB133111EB;
+  return x ^ (x >> 31);
+}
+
+constexpr std::uint64_t multiply_mod(std::uint64_t a, std::uint64_t b) {
+  // Both are below 2^61, their product below 2^122.
+  const auto product = static_cast<Int128>(a) * static_cast<Int128>(b);
+  const std::uint64_t reduced = static_cast<std::uint64_t>(product & kDigestModulus) +
+                                static_cast<std::uint64_t>(product >> 61);
+  return reduced >= kDigestModulus ? reduced - kDigestModulus : reduced;
+}
+
+struct LinkDigest {
+  std::uint64_t value = 0;
+  std::int64_t count = 0;
+  std::int64_t last_start = 0;
+
+  void add(std::int64_t start, std::int64_t flow_ordinal, std::int64_t sequence_step) {
+    const std::uint64_t record =
+        mix64(static_cast<std::uint64_t>(start - last_start) +
+              mix64(static_cast<std::uint64_t>(flow_ordinal) * 0x9E3779B97F4A7C15 +
+                    static_cast<std::uint64_t>(sequence_step)));
+    value = multiply_mod(value, kDigestFactor) + (record & kDigestModulus);
+    if (value >= kDigestModulus) value -= kDigestModulus;
+    if (value >= kDigestModulus) value -= kDigestModulus;
+    ++count;
+    last_start = start;
+  }
+};
+
+// Folds numbers into one 64-bit digest, in the order given.
+class RunDigest {
+ public:
+  void add(std::uint64_t number) { value_ = mix64(value_ ^ (number + 0x9E3779B97F4A7C15)); }
+  std::uint64_t value() const { return value_; }
+
+ private:
+  std::uint64_t value_ = 0x67726164'6861756C;  // "gradhaul"
+};
+
+}  // namespace gradhaul

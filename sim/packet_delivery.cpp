@@ -1,0 +1,208 @@
+// The receiving half of PacketTransport: from the far end of a route to completions.
+
+#include "sim/packet_transport.h"
+
+namespace gradhaul {
+
+void PacketTransport::on_delivery(const Packet& packet, std::int64_t delivered) {
+  switch (static_cast<FlowKind>(context_.engine.kind(packet.flow))) {
+    case FlowKind::kReadRequest:
+      return payload_asked(packet, delivered);
+    case FlowKind::kCompletion:
+      return payload_in_nic(packet, delivered);
+    case FlowKind::kWire:
+      return received(packet, delivered);
+    case FlowKind::kWrite:
+      return written(packet, delivered);
+    case FlowKind::kAcknowledge:
+      return acknowledged(packet, delivered);
+    case FlowKind::kPeer:
+      return peer_delivered(packet, delivered);
+    case FlowKind::kRelay:
+      return relayed(packet, delivered);
+  }
+}
+
+void PacketTransport::received(const Packet& packet, std::int64_t delivered) {
+  const Message& incoming = message(packet.message);
+  const Path& path = path_of(incoming);
+  PacketEngine& engine = context_.engine;
+  const std::int64_t arrived = delivered + node_.nic.receive_latency.ps;
+  if (packet.trace != kNone) {
+    engine.trace(packet.trace).add(path.receiver, Cause::kLatency, node_.nic.receive_latency.ps);
+  }
+  if (packet.last_of_message) acknowledge(packet, arrived);
+  const bool no_pcie = incoming.credit || engine.length(path.write) == 0;
+  if (no_pcie) engine.release(packet.ingress, packet.ingress_units, arrived, path.receiver);
+  if (incoming.credit) {
+    engine.trace(packet.trace).add(kNoResource, Cause::kCompletion, node_.nic.completion.ps);
+    event_for(packet.message, RunEvent::kCreditArrived, arrived + node_.nic.completion.ps);
+    return;
+  }
+  Packet write;
+  write.message = packet.message;
+  write.payload = packet.payload;
+  write.trace = packet.trace;
+  write.last_of_message = packet.last_of_message;
+  if (!no_pcie) {
+    write.ingress = packet.ingress;
+    write.ingress_units = packet.ingress_units;
+  }
+  engine.send(path.write, write, arrived);
+}
+
+void PacketTransport::acknowledge(const Packet& packet, std::int64_t time) {
+  const Message& incoming = message(packet.message);
+  const FlowId flow = path_of(incoming).acknowledge;
+  if (flow == kNone) {
+    event_for(packet.message, incoming.credit ? RunEvent::kCreditDone : RunEvent::kDataDone, time);
+    return;
+  }
+  Packet answer;
+  answer.message = packet.message;
+  answer.extra = 4;  // AETH [IBTA vol. 1, 9.3.5]
+  context_.engine.send(flow, answer, time);
+}
+
+void PacketTransport::acknowledged(const Packet& packet, std::int64_t delivered) {
+  const std::int64_t time = delivered + node_.nic.receive_latency.ps + node_.nic.completion.ps;
+  event_for(packet.message,
+            message(packet.message).credit ? RunEvent::kCreditDone : RunEvent::kDataDone, time);
+}
+
+void PacketTransport::written(const Packet& packet, std::int64_t delivered) {
+  if (!packet.last_of_message) return;
+  const bool pcie = context_.engine.length(packet.flow) > 0;
+  const Duration visible = pcie ? node_.gpu.write_latency : Duration{};
+  Trace& parts = context_.engine.trace(packet.trace);
+  parts.add(kNoResource, Cause::kLatency, visible.ps);
+  parts.add(kNoResource, Cause::kCompletion, node_.nic.completion.ps);
+  parts.add(kNoResource, Cause::kFlag, node_.gpu.flag_latency.ps);
+  event_for(packet.message, RunEvent::kDataArrived,
+            delivered + visible.ps + node_.nic.completion.ps + node_.gpu.flag_latency.ps);
+}
+
+// A peer's kernel polls a flag in its own memory: no host is involved.
+void PacketTransport::peer_delivered(const Packet& packet, std::int64_t delivered) {
+  if (!packet.last_of_message) return;
+  const bool pcie = !node_.nvlink && context_.engine.length(packet.flow) > 0;
+  const Duration visible = pcie ? node_.gpu.write_latency : Duration{};
+  context_.engine.trace(packet.trace).add(kNoResource, Cause::kLatency, visible.ps);
+  event_for(packet.message, RunEvent::kDataArrived, delivered + visible.ps);
+  event_for(packet.message, RunEvent::kDataDone, delivered + visible.ps);
+}
+
+void PacketTransport::relayed(const Packet& packet, std::int64_t delivered) {
+  add_post_cost(message(packet.message), delivered, packet.message);
+}
+
+void PacketTransport::on_event(RunEvent event, std::int32_t index) {
+  switch (event) {
+    case RunEvent::kMessageReady:
+      return message_ready(index);
+    case RunEvent::kDataArrived:
+      return data_arrived(index);
+    case RunEvent::kDataDone:
+      return data_done(index);
+    case RunEvent::kCreditArrived:
+      return credit_arrived(index);
+    case RunEvent::kCreditDone:
+      return credit_done(index);
+    case RunEvent::kInjectorWake:
+      injectors_[static_cast<std::size_t>(index)].wake = INT64_MAX;
+      return transmit(index);
+    default:
+      GRADHAUL_ASSERT(false, "not an event of the transport");
+  }
+}
+
+void PacketTransport::data_arrived(std::int32_t index) {
+  message(index).arrived = true;
+  const std::int32_t number = message(index).connection;
+  memory_.book(path_of(message(index)).destination_gpu, {message(index).amount},
+               context_.engine.now());
+  while (true) {
+    SimulatedConnection& connection = connections_[static_cast<std::size_t>(number)];
+    if (connection.arriving.empty() || !message(connection.arriving.front()).arrived) return;
+    const std::int32_t first = connection.arriving.pop();
+    Completion completion;
+    completion.kind = CompletionKind::kWriteArrived;
+    completion.id = connection.at_destination;
+    completion.amount = message(first).amount;
+    deliver_arrival(first, completion);
+  }
+}
+
+void PacketTransport::data_done(std::int32_t index) {
+  message(index).finished = true;
+  const std::int32_t number = message(index).connection;
+  while (true) {
+    SimulatedConnection& connection = connections_[static_cast<std::size_t>(number)];
+    if (connection.finishing.empty() || !message(connection.finishing.front()).finished) return;
+    const std::int32_t first = connection.finishing.pop();
+    Completion completion;
+    completion.kind = CompletionKind::kWriteDone;
+    completion.id = connection.at_source;
+    completion.amount = message(first).amount;
+    deliver_end(first, completion);
+  }
+}
+
+void PacketTransport::credit_arrived(std::int32_t index) {
+  Completion completion;
+  completion.kind = CompletionKind::kCreditArrived;
+  completion.id = connection_of(message(index)).at_source;
+  completion.amount = message(index).amount;
+  deliver_arrival(index, completion);
+}
+
+void PacketTransport::credit_done(std::int32_t index) {
+  Completion completion;
+  completion.kind = CompletionKind::kCreditDone;
+  completion.id = connection_of(message(index)).at_destination;
+  deliver_end(index, completion);
+}
+
+// The time since the post, in the parts that its last packet met.
+void PacketTransport::deliver_arrival(std::int32_t index, const Completion& completion) {
+  const Message& arrived = message(index);
+  Trace& parts = context_.engine.trace(arrived.trace);
+  const std::int64_t rest = context_.engine.now() - arrived.posted - parts.total();
+  GRADHAUL_ASSERT(rest == 0 || (rest > 0 && communication_.queue_pairs > 1),
+                  "the parts of a transfer add up to its time");
+  // With several queue pairs it may have waited for the one posted before it.
+  parts.add(path_of(arrived).receiver, Cause::kBusy, rest);
+  if (arrived.credit) {
+    // Whatever it met on its way, what waits for it waits for a slot.
+    const std::int64_t whole = parts.total();
+    parts.count = 0;
+    parts.add(kNoResource, Cause::kSlots, whole);
+  }
+  const ChainId chain = context_.blame.extend(arrived.chain, parts);
+  context_.engine.drop_trace(arrived.trace);
+  const ConnectionKey& key = connection_of(arrived).key;
+  const Rank rank = arrived.credit ? key.source : key.destination;
+  let_go(index);
+  context_.router.deliver(rank, completion, chain);
+  context_.blame.let_go(chain);
+}
+
+void PacketTransport::deliver_end(std::int32_t index, const Completion& completion) {
+  const Message& ended = message(index);
+  scratch_.count = 0;
+  scratch_.add(kNoResource, Cause::kLatency, context_.engine.now() - ended.posted);
+  const ChainId chain = context_.blame.extend(ended.chain, scratch_);
+  const ConnectionKey& key = connection_of(ended).key;
+  const Rank rank = ended.credit ? key.destination : key.source;
+  let_go(index);
+  context_.router.deliver(rank, completion, chain);
+  context_.blame.let_go(chain);
+}
+
+void PacketTransport::let_go(std::int32_t index) {
+  if (--message(index).holders > 0) return;
+  context_.blame.let_go(message(index).chain);
+  free_messages_.push_back(index);
+}
+
+}  // namespace gradhaul

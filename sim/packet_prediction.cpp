@@ -1,0 +1,92 @@
+#include "sim/packet_prediction.h"
+
+#include <algorithm>
+
+#include "core/placement.h"
+#include "core/topology_size.h"
+#include "sim/prediction_row.h"
+#include "sim/run_cost.h"
+#include "sim/simgrid_bridge.h"
+#include "sim/world_report.h"
+
+namespace gradhaul {
+namespace {
+
+// Asks for an end, tells how far it is: what a long run owes to whoever waits for it.
+class Watch {
+ public:
+  Watch(const PredictionRequest& request, std::size_t rows) : request_(request), rows_(rows) {}
+
+  bool keep_going(const PacketWorld& world, std::size_t row, Bytes size) {
+    if (request_.interrupted != nullptr && request_.interrupted->load()) return false;
+    if (request_.progress != nullptr) {
+      const double done =
+          (static_cast<double>(row) + world.progress()) / static_cast<double>(rows_);
+      if (done - told_ >= kStep) {
+        told_ = done;
+        request_.progress->on_progress(done, size);
+      }
+    }
+    return true;
+  }
+
+ private:
+  static constexpr double kStep = 0.0025;
+  const PredictionRequest& request_;
+  std::size_t rows_;
+  double told_ = 0;
+};
+
+void take_row(const PredictionRequest& request, const PacketWorld& world, Bytes size,
+              RunDigest& digest, Prediction& prediction) {
+  world.check();
+  ResultRow row = prediction_row(request, world.channels(), size);
+  row.time = {world.end()};
+  for (Rank rank = 0; rank < world.ranks(); ++rank) {
+    row.bytes_sent_per_rank = std::max(row.bytes_sent_per_rank, Bytes{world.bytes_sent(rank)});
+  }
+  prediction.resources = resource_uses(world);
+  prediction.counters = port_counters(world);
+  row.limited_by = limited_by(world, prediction.resources);
+  row.parts = time_parts(world);
+  prediction.rows.push_back(std::move(row));
+  prediction.cost.packets += world.transport().packets();
+  prediction.cost.packet_hops += world.engine().packet_hops();
+  digest.add(world.digest());
+}
+
+}  // namespace
+
+Prediction predict_packets(const PredictionRequest& request) {
+  const RunCostMeter meter;
+  Prediction prediction;
+  prediction.fidelity = "packet";
+  prediction.seed = request.seed;
+  const Fabric fabric(request.cluster);
+  const Placement placement =
+      place(request.cluster, request.communication, request.workload.collective);
+  prediction.channels = placement.channels;
+  prediction.rings = placement.rings;
+  prediction.notes = placement.notes;
+  Watch watch(request, request.workload.sizes.size());
+  RunDigest digest;
+  for (std::size_t i = 0; i < request.workload.sizes.size(); ++i) {
+    const Bytes size = whole_elements(request, request.workload.sizes[i]);
+    const std::int64_t count = size.count / size_of(request.workload.datatype).count;
+    PacketWorld world(request, fabric, placement, count);
+    const bool finished =
+        run_under_simgrid(world, [&] { return watch.keep_going(world, i, size); });
+    if (!finished) {
+      prediction.interrupted = true;
+      break;
+    }
+    take_row(request, world, size, digest, prediction);
+  }
+  prediction.digest = digest.value();
+  prediction.cost.wall_s = meter.wall_seconds();
+  prediction.cost.cpu_s = meter.cpu_seconds();
+  prediction.cost.peak_rss_bytes = RunCostMeter::peak_rss_bytes();
+  return prediction;
+}
+
+}  // namespace gradhaul

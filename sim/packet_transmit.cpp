@@ -1,0 +1,245 @@
+// The sending half of PacketTransport: queue pairs in turn, reads of the payload, packets.
+
+#include <algorithm>
+
+#include "sim/infiniband_framing.h"
+#include "sim/packet_transport.h"
+
+namespace gradhaul {
+
+void PacketTransport::message_ready(std::int32_t index) {
+  Message& ready = message(index);
+  const Path& path = path_of(ready);
+  PacketEngine& engine = context_.engine;
+  const Injector& injector = injectors_[static_cast<std::size_t>(path.injector)];
+  ready.ready = engine.now();
+  if (injector.out != kNoLink) {
+    ready.wire_backlog = engine.backlog_total(injector.out);
+    ready.wire_stall = engine.stall_total(injector.out);
+  }
+  if (path.completion != kNone) {
+    const int links = std::min(engine.length(path.completion), Message::kReadLinks);
+    for (int i = 0; i < links; ++i) {
+      ready.read_backlog[static_cast<std::size_t>(i)] =
+          engine.backlog_total(engine.link_of(path.completion, i));
+    }
+  }
+  const std::int64_t turn = ready.credit ? 0 : connection_of(ready).writes++;
+  const std::int64_t pairs =
+      ready.credit || path.kind == PathKind::kPeer ? 1 : communication_.queue_pairs;
+  const auto number = static_cast<std::int32_t>(path.first_queue_pair + turn % pairs);
+  QueuePair& pair = queue_pairs_[static_cast<std::size_t>(number)];
+  if (pair.head == kNone) {
+    pair.head = index;
+    injectors_[static_cast<std::size_t>(path.injector)].active.push_back(number);
+  } else {
+    message(pair.tail).next = index;
+  }
+  pair.tail = index;
+  transmit(path.injector);
+}
+
+void PacketTransport::wake(std::int32_t injector, std::int64_t time) {
+  Injector& woken = injectors_[static_cast<std::size_t>(injector)];
+  if (woken.wake <= time) return;
+  woken.wake = time;
+  event_for(injector, RunEvent::kInjectorWake, time);
+}
+
+// How much of the message may be asked for now; 0: none, and what ends the wait calls transmit().
+std::int64_t PacketTransport::allowed_payload(Injector& injector, const Message& sending) {
+  std::int64_t payload =
+      std::min<std::int64_t>(injector.packet_payload - sending.asked % injector.packet_payload,
+                             sending.amount - sending.asked);
+  if (injector.buffered > 0 && injector.buffered + payload > injector.buffer) return 0;
+  if (injector.tags > 0 && path_of(sending).request != kNone) {
+    const std::int64_t free = injector.free_tags(context_.engine.now());
+    // A packet may need more requests than there are tags at all: then it is fetched in parts.
+    const std::int64_t wanted = std::min(injector.requests(payload), injector.tags);
+    if (free < wanted) {
+      injector.wants_tags = true;
+      if (!injector.tag_returns.empty()) {
+        wake(path_of(sending).injector, injector.tag_returns.front().time);
+      }
+      return 0;
+    }
+    payload = std::min(payload, wanted * injector.read_request);
+  }
+  return payload;
+}
+
+void PacketTransport::transmit(std::int32_t injector) {
+  const std::int64_t now = context_.engine.now();
+  while (true) {
+    Injector& sender = injectors_[static_cast<std::size_t>(injector)];
+    if (sender.active.empty()) return;
+    const std::int32_t number = sender.active.front();
+    const std::int32_t index = queue_pairs_[static_cast<std::size_t>(number)].head;
+    Message& sending = message(index);
+    if (sending.asked == 0 && now < sender.next_message) {
+      wake(injector, sender.next_message);
+      return;
+    }
+    std::int64_t payload = 0;
+    if (!sending.credit) {
+      payload = allowed_payload(sender, sending);
+      if (payload == 0) return;
+    }
+    if (sending.asked == 0) sender.next_message = now + sender.message_gap;
+    sender.active.pop_front();
+    QueuePair& pair = queue_pairs_[static_cast<std::size_t>(number)];
+    const bool last = sending.credit || sending.asked + payload == sending.amount;
+    if (last) {
+      blame_wait_in_nic(sending, sender);
+      pair.head = sending.next;
+      if (pair.head == kNone) pair.tail = kNone;
+    }
+    if (pair.head != kNone) sender.active.push_back(number);
+    if (sending.credit) {
+      put_on_wire(index, 0, now + sender.transmit_latency);
+    } else {
+      ask(index, payload);
+    }
+  }
+}
+
+// The wait between the NIC knowing a message and asking for its last packet: put down to the wire
+// as far as packets were waiting for it, to what held the wire's credits, and beyond that to the
+// most backed-up link of the read path, or to the number of reads outstanding where none was.
+void PacketTransport::blame_wait_in_nic(Message& sending, const Injector& injector) {
+  PacketEngine& engine = context_.engine;
+  const std::int64_t waited = engine.now() - sending.ready;
+  if (waited == 0) return;
+  Trace& parts = engine.trace(sending.trace);
+  if (injector.out == kNoLink) {
+    parts.add(injector.resource, Cause::kBusy, waited);
+    return;
+  }
+  const std::int64_t backed_up =
+      std::min(waited, engine.backlog_total(injector.out) - sending.wire_backlog);
+  const std::int64_t stalled =
+      std::min(backed_up, engine.stall_total(injector.out) - sending.wire_stall);
+  const ResourceId culprit = engine.state(injector.out).credits[0].last_culprit();
+  parts.add(culprit == kNoResource ? injector.resource : culprit, Cause::kCredits, stalled);
+  parts.add(injector.resource, Cause::kBusy, backed_up - stalled);
+  const std::int64_t rest = waited - backed_up;
+  const FlowId reads = path_of(sending).completion;
+  if (rest == 0) return;
+  if (reads == kNone || engine.length(reads) == 0) {
+    parts.add(injector.resource, Cause::kBusy, rest);
+    return;
+  }
+  std::int64_t most = 0;
+  LinkId narrow = kNoLink;
+  const int links = std::min(engine.length(reads), Message::kReadLinks);
+  for (int i = 0; i < links; ++i) {
+    const LinkId link = engine.link_of(reads, i);
+    const std::int64_t grown =
+        engine.backlog_total(link) - sending.read_backlog[static_cast<std::size_t>(i)];
+    if (grown > most) {
+      most = grown;
+      narrow = link;
+    }
+  }
+  if (most * 2 >= rest) {
+    parts.add(context_.fabric.link(narrow).resource, Cause::kBusy, rest);
+  } else {
+    const LinkId into_nic = engine.link_of(reads, engine.length(reads) - 1);
+    parts.add(context_.fabric.link(into_nic).resource, Cause::kReadTags, rest);
+  }
+}
+
+void PacketTransport::ask(std::int32_t index, std::int64_t payload) {
+  Message& asking = message(index);
+  const Path& path = path_of(asking);
+  Injector& injector = injectors_[static_cast<std::size_t>(path.injector)];
+  asking.asked += static_cast<std::int32_t>(payload);
+  injector.buffered += payload;
+  if (path.request == kNone) {
+    put_on_wire(index, payload, context_.engine.now() + injector.transmit_latency);
+    return;
+  }
+  Packet request;
+  request.message = index;
+  request.asked = static_cast<std::int32_t>(payload);
+  request.units = static_cast<std::int16_t>(injector.requests(payload));
+  request.last_of_message = asking.asked == asking.amount;
+  request.last_part = request.last_of_message || asking.asked % injector.packet_payload == 0;
+  if (request.last_of_message) request.trace = asking.trace;
+  injector.tags_used += request.units;
+  context_.engine.send(path.request, request, context_.engine.now());
+}
+
+// The read request is at the GPU: its completions leave as one train.
+void PacketTransport::payload_asked(const Packet& packet, std::int64_t delivered) {
+  const Path& path = path_of(message(packet.message));
+  Packet completion;
+  completion.message = packet.message;
+  completion.payload = packet.asked;
+  completion.trace = packet.trace;
+  completion.last_part = packet.last_part;
+  completion.last_of_message = packet.last_of_message;
+  if (context_.engine.length(path.completion) == 0) {
+    context_.engine.send(path.completion, completion, delivered);
+    return;
+  }
+  if (packet.trace != kNone) {
+    context_.engine.trace(packet.trace)
+        .add(kNoResource, Cause::kLatency, node_.gpu.read_latency.ps);
+  }
+  context_.engine.send(path.completion, completion, delivered + node_.gpu.read_latency.ps);
+}
+
+void PacketTransport::payload_in_nic(const Packet& packet, std::int64_t delivered) {
+  Message& sending = message(packet.message);
+  const std::int32_t number = path_of(sending).injector;
+  Injector& injector = injectors_[static_cast<std::size_t>(number)];
+  // Completions come in the order of the requests, so whole requests are answered when their bytes
+  // are there.
+  const std::int64_t before = sending.gathered / injector.read_request;
+  sending.gathered += packet.payload;
+  const std::int64_t after = packet.last_part ? injector.requests(sending.gathered)
+                                              : sending.gathered / injector.read_request;
+  const std::int64_t answered = after - before;
+  if (answered > 0) injector.tag_returns.push_back({delivered, answered});
+  if (injector.wants_tags) {
+    injector.wants_tags = false;
+    wake(number, delivered);
+  }
+  if (!packet.last_part) return;
+  const std::int64_t payload = sending.gathered;
+  sending.gathered = 0;
+  put_on_wire(packet.message, payload, delivered + injector.transmit_latency);
+}
+
+void PacketTransport::put_on_wire(std::int32_t index, std::int64_t payload, std::int64_t ready) {
+  Message& sending = message(index);
+  const Path& path = path_of(sending);
+  const Injector& injector = injectors_[static_cast<std::size_t>(path.injector)];
+  Packet packet;
+  packet.message = index;
+  packet.payload = static_cast<std::int32_t>(payload);
+  packet.last_of_message = sending.credit || sending.sent + payload == sending.amount;
+  if (path.kind == PathKind::kNic && !free_control_) {
+    if (sending.sent == 0) packet.extra += static_cast<std::int32_t>(kRethBytes.count);
+    if (packet.last_of_message) packet.extra += static_cast<std::int32_t>(kImmediateBytes.count);
+  }
+  sending.sent += static_cast<std::int32_t>(payload);
+  if (packet.last_of_message) {
+    packet.trace = sending.trace;
+    context_.engine.trace(sending.trace)
+        .add(injector.resource, Cause::kLatency, injector.transmit_latency);
+  }
+  if (path.kind == PathKind::kNic && !sending.credit) ++packets_;
+  context_.engine.send(path.out, packet, ready);
+}
+
+void PacketTransport::on_first_start(const Packet& packet, std::int64_t /*now*/) {
+  const Message& sending = message(packet.message);
+  const std::int32_t number = path_of(sending).injector;
+  if (number == kNone || packet.payload == 0) return;
+  injectors_[static_cast<std::size_t>(number)].buffered -= packet.payload;
+  transmit(number);
+}
+
+}  // namespace gradhaul

@@ -1,0 +1,88 @@
+#pragma once
+
+// One collective in the packet model: the ranks' engines on the simulated transport and reducer
+// over one fabric, and what is read off it when all ranks are done. Steps by itself; who drives it
+// (SimGrid, a test) says when each rank starts and how far to run.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/collective_engine.h"
+#include "core/placement.h"
+#include "core/prediction_request.h"
+#include "core/result.h"
+#include "core/schedule.h"
+#include "sim/kernel_reducer.h"
+#include "sim/packet_transport.h"
+#include "sim/run_context.h"
+
+namespace gradhaul {
+
+class PacketWorld final : private Endpoints, private CompletionRouter {
+ public:
+  // `count` elements of a rank's message. References outlive the world. Throws SimulationError.
+  PacketWorld(const PredictionRequest& request, const Fabric& fabric, const Placement& placement,
+              std::int64_t count);
+  ~PacketWorld();
+  PacketWorld(const PacketWorld&) = delete;
+  PacketWorld& operator=(const PacketWorld&) = delete;
+
+  Rank ranks() const { return static_cast<Rank>(engines_.size()); }
+  std::int64_t now() const { return engine_.now(); }
+  // The rank's program reaches the collective at `time`; its kernel runs one launch later.
+  void start_rank(Rank rank, std::int64_t time);
+  // Up to `limit` or some number of events, or until ranks complete.
+  PacketEngine::Pause run(std::int64_t limit, std::int64_t budget);
+  // Those that have since the last call.
+  std::vector<Rank> take_completed();
+  bool complete() const { return incomplete_ == 0; }
+  // 0..1: the least advanced of a few ranks.
+  double progress() const;
+  // Everyone waits and nothing will happen: the table of who waits for whom.
+  [[noreturn]] void report_stall() const;
+
+  // When complete:
+  std::int64_t completion_time(Rank rank) const {
+    return completion_times_[static_cast<std::size_t>(rank)];
+  }
+  std::int64_t end() const;
+  std::uint64_t digest() const;
+  std::int64_t bytes_sent(Rank rank) const;
+  const PacketEngine& engine() const { return engine_; }
+  const PacketTransport& transport() const { return *transport_; }
+  const KernelReducer& kernels() const { return *kernels_; }
+  const MemoryPorts& memory() const { return memory_; }
+  const Fabric& fabric() const { return fabric_; }
+  int channels() const { return schedule_->channels(); }
+  // Of the rank that was last.
+  std::vector<TracePart> critical_path() const;
+  // What the simulator checks of itself at the end: nothing lost, nothing faster than its rate.
+  void check() const;
+
+ private:
+  void on_first_start(const Packet& packet, std::int64_t now) override;
+  void on_delivery(const Packet& packet, std::int64_t delivered) override;
+  void on_event(std::uint32_t kind, std::int32_t index) override;
+  void deliver(Rank rank, const Completion& completion, ChainId chain) override;
+  void begin(Rank rank);
+  void note_completion(Rank rank, ChainId chain);
+
+  const PredictionRequest& request_;
+  const Fabric& fabric_;
+  std::unique_ptr<Schedule> schedule_;
+  PacketEngine engine_;
+  Blame blame_;
+  RunContext context_;
+  MemoryPorts memory_;
+  std::unique_ptr<PacketTransport> transport_;
+  std::unique_ptr<KernelReducer> kernels_;
+  std::vector<std::unique_ptr<CollectiveEngine>> engines_;
+  std::vector<std::int64_t> start_times_;
+  std::vector<std::int64_t> completion_times_;
+  std::vector<Rank> newly_completed_;
+  Rank incomplete_ = 0;
+  ChainId last_chain_ = kNone;
+};
+
+}  // namespace gradhaul

@@ -1,0 +1,19 @@
+#include "sim/predict.h"
+
+#include "core/topology_size.h"
+#include "sim/packet_prediction.h"
+
+namespace gradhaul {
+
+Prediction predict(const PredictionRequest& request) {
+  PredictionRequest sized = request;
+  if (request.cluster.nodes > 1) {
+    SizedTopology topology = size_topology(request.cluster.network, request.cluster.nodes,
+                                           request.cluster.node.nic_count);
+    if (!topology.errors.empty()) throw SimulationError(topology.errors.front());
+    sized.cluster.network.topology = topology.topology;
+  }
+  return predict_packets(sized);
+}
+
+}  // namespace gradhaul

@@ -1,0 +1,42 @@
+#pragma once
+
+// What transport and kernels of one simulated run share: who gets completions, and the chain of
+// events that what is posted now follows from.
+
+#include "core/communication.h"
+#include "core/completion.h"
+#include "sim/blame.h"
+#include "sim/packet_engine.h"
+
+namespace gradhaul {
+
+class CompletionRouter {
+ public:
+  // `chain` is the caller's; the receiver holds what it keeps.
+  virtual void deliver(Rank rank, const Completion& completion, ChainId chain) = 0;
+
+ protected:
+  ~CompletionRouter() = default;
+};
+
+struct RunContext {
+  const Fabric& fabric;
+  PacketEngine& engine;
+  Blame& blame;
+  CompletionRouter& router;
+  ChainId cause = kNone;  // of the completion that is being delivered
+};
+
+// Events of a run, told apart by the world that owns both transport and kernels.
+enum class RunEvent : std::uint8_t {
+  kRankStart,
+  kMessageReady,
+  kDataArrived,
+  kDataDone,
+  kCreditArrived,
+  kCreditDone,
+  kInjectorWake,
+  kReduceDone,
+};
+
+}  // namespace gradhaul

@@ -1,0 +1,153 @@
+#include "sim/world_report.h"
+
+#include <algorithm>
+#include <map>
+
+namespace gradhaul {
+namespace {
+
+// From here on a resource counts as busy all the time: what is missing is the beginning and the
+// end.
+constexpr double kNearlyBusy = 0.8;
+// Less of the critical path than this in returned slots is chance.
+constexpr double kSlotShare = 0.05;
+constexpr double kEqual = 1e-3;
+
+bool is_latency(Cause cause) {
+  return cause == Cause::kLatency || cause == Cause::kDoorbell || cause == Cause::kCompletion ||
+         cause == Cause::kFlag || cause == Cause::kLaunch;
+}
+
+double share(std::int64_t part, std::int64_t whole) {
+  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
+
+void add_links(const PacketWorld& world, std::vector<ResourceUse>& uses) {
+  const Fabric& fabric = world.fabric();
+  for (std::size_t i = 0; i < fabric.links().size(); ++i) {
+    const Link& link = fabric.links()[i];
+    const LinkState& state = world.engine().state(static_cast<LinkId>(i));
+    if (state.digest.count == 0) continue;
+    const std::int64_t after = std::max<std::int64_t>(0, state.free - world.end());
+    ResourceUse& use = uses[static_cast<std::size_t>(link.resource)];
+    use.utilisation = std::max(use.utilisation, share(state.busy_total - after, world.end()));
+    use.bytes += Bytes{state.payload_total};
+  }
+}
+
+void add_gpus(const PacketWorld& world, std::vector<ResourceUse>& uses) {
+  const Cluster& cluster = world.fabric().cluster();
+  for (Rank rank = 0; rank < world.ranks(); ++rank) {
+    const int node = rank / cluster.ranks_per_node;
+    const int gpu = rank % cluster.ranks_per_node;
+    ResourceUse& reduce = uses[static_cast<std::size_t>(world.fabric().reduce_resource(node, gpu))];
+    reduce.bytes = {world.kernels().bytes(rank)};
+    reduce.utilisation = share(world.kernels().busy(rank), world.end() * world.channels());
+    ResourceUse& memory = uses[static_cast<std::size_t>(world.fabric().memory_resource(node, gpu))];
+    const int index = node * cluster.node.gpu_count + gpu;
+    memory.bytes = {world.memory().bytes(index)};
+    memory.utilisation = share(world.memory().busy(index), world.end());
+  }
+}
+
+}  // namespace
+
+std::vector<ResourceUse> resource_uses(const PacketWorld& world) {
+  const std::vector<Resource>& resources = world.fabric().resources();
+  std::vector<ResourceUse> uses(resources.size());
+  for (std::size_t i = 0; i < resources.size(); ++i) {
+    uses[i].name = resources[i].name;
+    uses[i].kind = resources[i].kind;
+  }
+  add_links(world, uses);
+  add_gpus(world, uses);
+  for (const TracePart& part : world.critical_path()) {
+    if (part.resource == kNoResource) continue;
+    uses[static_cast<std::size_t>(part.resource)].blame += Duration{part.ps};
+  }
+  std::erase_if(uses, [](const ResourceUse& use) {
+    return use.bytes.count == 0 && use.utilisation == 0 && use.blame.ps == 0;
+  });
+  std::sort(uses.begin(), uses.end(),
+            [](const ResourceUse& a, const ResourceUse& b) { return a.name < b.name; });
+  return uses;
+}
+
+std::vector<PortCounters> port_counters(const PacketWorld& world) {
+  std::vector<PortCounters> counters;
+  for (std::size_t i = 0; i < world.fabric().links().size(); ++i) {
+    const Link& link = world.fabric().links()[i];
+    if (link.port.empty()) continue;
+    const std::int64_t stalled = world.engine().stall_total(static_cast<LinkId>(i));
+    if (stalled == 0) continue;
+    PortCounters port;
+    port.port = link.port;
+    // A port of a lossless InfiniBand network waits for nothing but credits.
+    port.xmit_wait = {stalled};
+    port.out_of_credits = {stalled};
+    counters.push_back(port);
+  }
+  std::sort(counters.begin(), counters.end(),
+            [](const PortCounters& a, const PortCounters& b) { return a.port < b.port; });
+  return counters;
+}
+
+std::vector<TimePart> time_parts(const PacketWorld& world) {
+  std::vector<TimePart> parts;
+  for (const TracePart& part : world.critical_path()) {
+    TimePart shown;
+    if (part.resource != kNoResource) {
+      shown.resource = world.fabric().resources()[static_cast<std::size_t>(part.resource)].name;
+    }
+    shown.cause = name_of(part.cause);
+    shown.time = {part.ps};
+    parts.push_back(shown);
+  }
+  std::stable_sort(parts.begin(), parts.end(), [](const TimePart& a, const TimePart& b) {
+    if (a.time != b.time) return a.time > b.time;
+    return std::pair(a.resource, a.cause) < std::pair(b.resource, b.cause);
+  });
+  return parts;
+}
+
+std::string limited_by(const PacketWorld& world, const std::vector<ResourceUse>& resources) {
+  std::map<std::string, std::int64_t> by_kind;
+  std::int64_t latency = 0;
+  std::int64_t slots = 0;
+  std::int64_t whole = 0;
+  for (const TracePart& part : world.critical_path()) {
+    whole += part.ps;
+    if (part.cause == Cause::kSlots) {
+      slots += part.ps;
+    } else if (is_latency(part.cause) || part.resource == kNoResource) {
+      latency += part.ps;
+    } else {
+      const auto resource = static_cast<std::size_t>(part.resource);
+      by_kind[world.fabric().resources()[resource].kind] += part.ps;
+    }
+  }
+  const auto most =
+      std::max_element(by_kind.begin(), by_kind.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  const bool has_resource = most != by_kind.end() && most->second > latency;
+  const ResourceUse* busiest = nullptr;
+  int equal = 0;
+  if (has_resource) {
+    for (const ResourceUse& use : resources) {
+      if (use.kind != most->first) continue;
+      if (busiest == nullptr || use.utilisation > busiest->utilisation) busiest = &use;
+    }
+    for (const ResourceUse& use : resources) {
+      if (use.kind != most->first) continue;
+      if (use.utilisation < busiest->utilisation * (1 - kEqual)) continue;
+      // The first of those that share the first place speaks for them.
+      if (++equal == 1) busiest = &use;
+    }
+  }
+  const bool nearly_busy = busiest != nullptr && busiest->utilisation >= kNearlyBusy;
+  if (!nearly_busy && share(slots, whole) >= kSlotShare) return "slots";
+  if (busiest == nullptr) return "latency";
+  return equal > 1 ? busiest->name + " (" + std::to_string(equal) + " equal)" : busiest->name;
+}
+
+}  // namespace gradhaul
