@@ -1,6 +1,7 @@
 #include "core/pcie_distance.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "core/assert.h"
 
@@ -8,7 +9,16 @@ namespace gradhaul {
 
 namespace {
 
-bool is_socket(const std::string& name) { return name.starts_with("socket"); }
+constexpr std::string_view kSocket = "socket";
+
+bool is_switch(int step) { return step >= 0; }
+
+template <typename Wanted>
+int branch_where(const Node& node, const Wanted& wanted) {
+  const auto found = std::find_if(node.pcie.begin(), node.pcie.end(), wanted);
+  GRADHAUL_ASSERT(found != node.pcie.end(), "what hangs in the PCIe tree hangs at a socket");
+  return static_cast<int>(found - node.pcie.begin());
+}
 
 }  // namespace
 
@@ -24,28 +34,26 @@ PcieDistances::PcieDistances(const Node& node)
 }
 
 PcieDistances::Path PcieDistances::path_up(const Node& node, const std::string& device) {
-  const auto holds_device = [&](const PcieBranch& branch) {
-    return std::find(branch.devices.begin(), branch.devices.end(), device) != branch.devices.end();
-  };
-  auto branch = std::find_if(node.pcie.begin(), node.pcie.end(), holds_device);
-  GRADHAUL_ASSERT(branch != node.pcie.end(), "every device hangs somewhere in the PCIe tree");
+  int branch = branch_where(node, [&](const PcieBranch& candidate) {
+    return std::find(candidate.devices.begin(), candidate.devices.end(), device) !=
+           candidate.devices.end();
+  });
   Path path;
-  if (!branch->switch_name.empty()) path.push_back(branch->switch_name);
-  path.push_back(branch->parent);
-  while (!is_socket(path.back())) {
+  if (!node.pcie[branch].switch_name.empty()) path.push_back(branch);
+  while (!node.pcie[branch].parent.starts_with(kSocket)) {
     GRADHAUL_ASSERT(path.size() <= node.pcie.size(), "the switches above a device form no circle");
-    branch = std::find_if(node.pcie.begin(), node.pcie.end(), [&](const PcieBranch& candidate) {
-      return candidate.switch_name == path.back();
+    branch = branch_where(node, [&](const PcieBranch& candidate) {
+      return candidate.switch_name == node.pcie[branch].parent;
     });
-    GRADHAUL_ASSERT(branch != node.pcie.end(), "a switch's parent is a socket or another switch");
-    path.push_back(branch->parent);
+    path.push_back(branch);
   }
+  path.push_back(-1 - std::stoi(node.pcie[branch].parent.substr(kSocket.size())));
   return path;
 }
 
 PcieDistance PcieDistances::between(const Path& left, const Path& right) {
   if (left.back() != right.back()) return PcieDistance::kOtherSocket;
-  if (left.front() == right.front() && !is_socket(left.front())) return PcieDistance::kSameSwitch;
+  if (left.front() == right.front() && is_switch(left.front())) return PcieDistance::kSameSwitch;
   // Devices straight at a socket have a root port each.
   if (left.size() < 2 || right.size() < 2) return PcieDistance::kSameSocket;
   const bool share_top_switch = left[left.size() - 2] == right[right.size() - 2];

@@ -33,8 +33,9 @@ class PcieDistances {
   std::vector<int> nearest_gpus(int nic, int gpus) const;
 
  private:
-  // From a device up: its switches, the nearest first, and then its socket.
-  using Path = std::vector<std::string>;
+  // From a device up: its switches, the nearest first, by their places in Node::pcie; and then its
+  // socket N as -1 - N.
+  using Path = std::vector<int>;
   static Path path_up(const Node& node, const std::string& device);
   static PcieDistance between(const Path& left, const Path& right);
 

@@ -1,6 +1,7 @@
 #include "core/ring_order.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/assert.h"
 
@@ -126,35 +127,32 @@ std::vector<NodePassage> RingOrders::through_partners(int position) const {
   return passages;
 }
 
-std::vector<int> RingOrders::ascending_between(int entry, int exit) const {
-  std::vector<int> between;
+// All GPUs taking part, from `entry` to `exit` (-1: whichever comes last).
+std::vector<int> RingOrders::gpus_between(int entry, int exit) const {
+  std::vector<int> order = {entry};
   for (int step = 1; step < gpus_; ++step) {
     const int gpu = (entry + step) % gpus_;
-    if (gpu != exit) between.push_back(gpu);
+    if (gpu != exit) order.push_back(gpu);
   }
-  return between;
-}
-
-// All GPUs taking part, from `entry` to `exit` (-1: whichever comes last). NVLink makes all
-// neighbours alike. Without it each next GPU is the nearest to the one before, among those equally
-// near the one farthest from the exit, so that the exit's own neighbours are kept for the end.
-std::vector<int> RingOrders::gpus_between(int entry, int exit) const {
-  std::vector<int> rest = ascending_between(entry, exit);
-  std::vector<int> order = {entry};
-  while (!rest.empty()) {
-    auto next = rest.begin();
-    for (auto candidate = rest.begin(); candidate != rest.end() && !nvlink_; ++candidate) {
-      const auto near = distances_.gpu_to_gpu(order.back(), *candidate);
-      const auto least = distances_.gpu_to_gpu(order.back(), *next);
-      const bool farther_from_exit =
-          exit >= 0 && distances_.gpu_to_gpu(*candidate, exit) > distances_.gpu_to_gpu(*next, exit);
-      if (near < least || (near == least && farther_from_exit)) next = candidate;
-    }
-    order.push_back(*next);
-    rest.erase(next);
-  }
+  if (!nvlink_) bring_neighbours_together(order, exit);
   if (exit >= 0 && exit != entry) order.push_back(exit);
   return order;
+}
+
+// Each next GPU is the nearest to the one before, among those equally near the one farthest from
+// the exit, so that the exit's own neighbours are kept for the end. NVLink makes all alike.
+void RingOrders::bring_neighbours_together(std::vector<int>& order, int exit) const {
+  const auto from_exit = [&](int gpu) {
+    return exit < 0 ? PcieDistance::kNothing : distances_.gpu_to_gpu(gpu, exit);
+  };
+  for (auto next = order.begin() + 1; next < order.end(); ++next) {
+    const int last = *(next - 1);
+    const auto best = std::min_element(next, order.end(), [&](int left, int right) {
+      return std::pair(distances_.gpu_to_gpu(last, left), from_exit(right)) <
+             std::pair(distances_.gpu_to_gpu(last, right), from_exit(left));
+    });
+    std::rotate(next, best, best + 1);
+  }
 }
 
 }  // namespace gradhaul

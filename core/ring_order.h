@@ -54,7 +54,7 @@ class RingOrders {
   bool paired(int nic) const { return rail_position_[nic] >= 0; }
   int rail(int position, int hop) const;
   std::vector<int> gpus_between(int entry, int exit) const;
-  std::vector<int> ascending_between(int entry, int exit) const;
+  void bring_neighbours_together(std::vector<int>& order, int exit) const;
 
   std::vector<NodePassage> within_one_node() const;
   std::vector<NodePassage> through_one_nic(int nic, int entry, int exit) const;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 
 #include "core/placement.h"
 #include "tests/core/sample_nodes.h"
@@ -47,23 +48,23 @@ std::vector<Node> all_nodes() {
                              samples::one_gpu_one_nic()};
   for (int gpus = 1; gpus <= 8; ++gpus) {
     for (int nics = 0; nics <= 8; ++nics) {
-      for (const bool nvlink : {true, false}) {
-        for (const int switches : {1, 2, 4, 8}) {
-          const int sockets = switches > 1 ? 2 : 1;
-          nodes.push_back(samples::dealt_node({gpus, nics, switches, sockets, nvlink}));
-        }
-        nodes.push_back(samples::bare_node(gpus, nics));
-        if (nvlink) samples::add_nvlink(nodes.back());
+      for (const int switches : {1, 2, 4, 8}) {
+        if (switches >= 2 * std::max(gpus, nics)) continue;  // as with fewer
+        const bool nvlink = switches != 4;
+        nodes.push_back(samples::dealt_node({gpus, nics, switches, switches > 1 ? 2 : 1, nvlink}));
       }
+      nodes.push_back(samples::bare_node(gpus, nics));
     }
   }
+  nodes.push_back(samples::hgx_h100());
+  nodes.back().nvlink.reset();
   return nodes;
 }
 
 void for_each_case(const std::function<void(const Case&)>& check) {
   for (const Node& node : all_nodes()) {
     for (int nodes = node.nic_count > 0 ? 9 : 1; nodes >= 1; --nodes) {
-      for (const int per_node : {node.gpu_count, (node.gpu_count + 1) / 2, 1}) {
+      for (const int per_node : std::set<int>{node.gpu_count, (node.gpu_count + 1) / 2, 1}) {
         if (nodes * per_node < 2) continue;
         for (const RingOrder order : {RingOrder::kBalanced, RingOrder::kNccl}) {
           Case tried{samples::cluster_of(node, nodes), order, per_node % 2 == 0 ? 2 : 1};

@@ -224,6 +224,34 @@ TEST(Placement, PairwiseSpreadsChannelsOverEquallyNearNics) {
   EXPECT_EQ(leaving, (std::map<int, int>{{2, 4}, {3, 4}}));
 }
 
+// GPU 1 is beside NICs 1 and 2: a channel that owns one of them takes that.
+TEST(Placement, PairwisePrefersTheChannelsOwnNic) {
+  Node node = samples::bare_node(2, 3);
+  node.pcie = {
+      samples::pcie_switch(0, "socket0", {samples::gpu(0), samples::nic(0)}),
+      samples::pcie_switch(1, "socket0", {samples::gpu(1), samples::nic(1), samples::nic(2)})};
+  const Cluster cluster = samples::cluster_of(node, 2);
+  const Placement placement = place(cluster, with(RingOrder::kBalanced, 6), Collective::kAllToAll);
+  std::vector<int> nics;
+  for (int channel = 0; channel < 6; ++channel) {
+    nics.push_back(hop_between(placement, cluster, channel, 1, 3).source_nic);
+  }
+  EXPECT_EQ(nics, (std::vector<int>{1, 1, 2, 2, 1, 2}));
+}
+
+// GPU 0, straight at the socket, is equally near both NICs; GPU 1 shares NIC 1's switch.
+TEST(Placement, PairwiseKeepsToANicIndexNearestAtBothEnds) {
+  Node node = samples::bare_node(2, 2);
+  node.pcie = {{"", "socket0", PcieLink{5, 16}, {samples::gpu(0), samples::nic(0)}},
+               samples::pcie_switch(0, "socket0", {samples::gpu(1), samples::nic(1)})};
+  const Cluster cluster = samples::cluster_of(node, 2);
+  const Placement placement = place(cluster, with(RingOrder::kBalanced, 2), Collective::kAllToAll);
+  for (int channel = 0; channel < 2; ++channel) {
+    EXPECT_EQ(hop_between(placement, cluster, channel, 0, 3), (Hop{0, 3, 1, 1, -1}));
+    EXPECT_EQ(hop_between(placement, cluster, channel, 0, 2), (Hop{0, 2, channel, channel, -1}));
+  }
+}
+
 TEST(Placement, PairwiseFarFromTheOnlyNicRelays) {
   const Cluster cluster = samples::cluster_of(samples::one_nic_for_eight_gpus(), 2);
   const Placement placement = place(cluster, with(RingOrder::kBalanced, 1), Collective::kAllToAll);

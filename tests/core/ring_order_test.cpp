@@ -15,6 +15,8 @@ void PrintTo(const NodePassage& passage, std::ostream* out) {
 
 namespace {
 
+using samples::gpu;
+using samples::nic;
 using Gpus = std::vector<int>;
 using Ring = std::vector<NodePassage>;
 
@@ -152,8 +154,8 @@ TEST(RingOrder, WithoutNvlinkSocketsAreChangedSeldom) {
   Node alternating = samples::bare_node(8, 8);
   alternating.sockets = 2;
   for (int i = 0; i < 8; ++i) {
-    alternating.pcie.push_back(samples::pcie_switch(i, i % 2 == 0 ? "socket0" : "socket1",
-                                                    {samples::gpu(i), samples::nic(i)}));
+    alternating.pcie.push_back(
+        samples::pcie_switch(i, i % 2 == 0 ? "socket0" : "socket1", {gpu(i), nic(i)}));
   }
   for (const Node& node : {without_nvlink(samples::hgx_h100()), alternating}) {
     const RingOrders orders(node, 2, 8, true);
@@ -165,6 +167,22 @@ TEST(RingOrder, WithoutNvlinkSocketsAreChangedSeldom) {
     }
     EXPECT_EQ(socket_changes(node, RingOrders(node, 1, 8, true).ring(0)[0].gpus), 1);
   }
+}
+
+// GPUs 0 and 1, 2 and 3, … share a root port; NICs 0 and 1 are beside GPUs 0 and 4. GPU 5 is kept
+// for the end, since the ring leaves by its neighbour.
+TEST(RingOrder, WithoutNvlinkTheExitsNeighboursComeLast) {
+  Node node = samples::bare_node(8, 2);
+  node.sockets = 2;
+  for (int i = 0; i < 4; ++i) {
+    const int left = 2 * i;
+    node.pcie.push_back(samples::pcie_switch(i, i < 2 ? "socket0" : "socket1", {gpu(left + 1)}));
+    node.pcie.push_back(samples::pcie_switch(i + 4, "sw" + std::to_string(i), {gpu(left)}));
+    if (i % 2 == 0) node.pcie.back().devices.push_back(nic(i / 2));
+  }
+  const RingOrders orders(node, 2, 8, true);
+  EXPECT_EQ(orders.ring(0),
+            (Ring{{0, {0, 1, 2, 3, 6, 7, 5, 4}, 1}, {1, {4, 5, 6, 7, 2, 3, 1, 0}, 0}}));
 }
 
 TEST(RingOrder, WithoutNvlinkTheLastGpuIsNearTheNicThatReadsIt) {
