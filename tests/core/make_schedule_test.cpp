@@ -1,0 +1,69 @@
+#include "core/make_schedule.h"
+
+#include <gtest/gtest.h>
+
+#include "core/double_binary_tree_schedule.h"
+#include "core/pairwise_schedule.h"
+#include "core/ring_schedule.h"
+#include "core/send_recv_schedule.h"
+#include "tests/core/schedule_cases.h"
+
+namespace gradhaul {
+namespace {
+
+using namespace literals;
+
+Placement placement_of(int channels, Rank ranks) {
+  Placement placement;
+  placement.channels = channels;
+  placement.rings = turned_rings(channels, ranks);
+  return placement;
+}
+
+ScheduleRequest request_of(Collective collective, Algorithm algorithm = Algorithm::kRing) {
+  return {collective, algorithm, 4, 1003, DataType::kBf16, 64_B};
+}
+
+TEST(MakeSchedule, ChoosesByCollectiveAndAlgorithm) {
+  const Placement placement = placement_of(2, 4);
+  const auto is = [&](const ScheduleRequest& request, const auto& type) {
+    const auto schedule = make_schedule(request, placement);
+    EXPECT_EQ(schedule->ranks(), 4);
+    EXPECT_EQ(schedule->channels(), 2);
+    return typeid(*schedule.get()) == type;
+  };
+  EXPECT_TRUE(is(request_of(Collective::kAllReduce), typeid(RingSchedule)));
+  EXPECT_TRUE(is(request_of(Collective::kAllReduce, Algorithm::kDoubleBinaryTree),
+                 typeid(DoubleBinaryTreeSchedule)));
+  EXPECT_TRUE(is(request_of(Collective::kAllToAll), typeid(PairwiseSchedule)));
+  EXPECT_TRUE(is(request_of(Collective::kSendRecv), typeid(SendRecvSchedule)));
+}
+
+TEST(MakeSchedule, ExchangesEqualParts) {
+  const auto schedule = make_schedule(request_of(Collective::kAllToAll), placement_of(1, 4));
+  // 1003 / 4 = 250 elements each, three left out; the last part ends at 1000.
+  const std::int64_t last = schedule->items(3, 0, 2) - 1;
+  const Span span = schedule->item(3, 0, 2, last).span;
+  EXPECT_EQ(span.first + span.count, 1000);
+}
+
+TEST(MakeSchedule, KnowsWhatRunsInPlace) {
+  EXPECT_TRUE(runs_in_place(Collective::kAllReduce));
+  EXPECT_FALSE(runs_in_place(Collective::kAllToAll));
+  EXPECT_FALSE(runs_in_place(Collective::kSendRecv));
+}
+
+TEST(SendRecvSchedule, SendsToTheNextAndReceivesFromThePrevious) {
+  const SendRecvSchedule schedule(MessagePlan(10, DataType::kFp32, 1, 1, 16_B), 5);
+  ASSERT_EQ(schedule.items(0, 0, 0), 3);
+  const Item send = schedule.item(4, 0, 0, 1);
+  EXPECT_EQ(send.sends[0].peer, 0);
+  EXPECT_EQ(send.sends[0].span, (Span{4, 4}));
+  const Item receive = schedule.item(0, 0, 1, 2);
+  EXPECT_EQ(receive.receives[0].peer, 4);
+  EXPECT_EQ(receive.operation, Operation::kCopy);
+  EXPECT_EQ(receive.span, (Span{8, 2}));
+}
+
+}  // namespace
+}  // namespace gradhaul

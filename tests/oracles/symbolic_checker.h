@@ -1,0 +1,59 @@
+#pragma once
+
+// Proves a schedule without any data: the real engines of all ranks run it on symbols, in an order
+// of completions of the caller's choice, and afterwards each element of each rank's output must
+// hold exactly the contributions that the collective is about. On the way SymbolicWorld watches
+// that no source is overwritten under a write, no slot used before its time, and nothing added
+// twice; a run that stops short is reported with its stall table.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/workload.h"
+#include "tests/oracles/symbolic_world.h"
+
+namespace gradhaul::oracle {
+
+struct CheckSettings {
+  SymbolicSettings world;
+  Collective collective = Collective::kAllReduce;
+  // Nothing: the oldest pending completion comes first. Else a random one does.
+  std::optional<std::uint64_t> seed;
+  // Completions of this kind come only when nothing else is left to come.
+  std::optional<CompletionKind> starved;
+};
+
+struct CheckReport {
+  std::vector<std::string> violations;
+  std::vector<Bytes> bytes_sent;  // by rank
+  std::int64_t completions = 0;
+
+  bool ok() const { return violations.empty(); }
+  Bytes total_bytes() const;
+  std::string text() const;
+};
+
+CheckReport check_schedule(const Schedule& schedule, const CheckSettings& settings);
+
+// What an element of a rank's output must hold in the end.
+Symbol expected_symbol(const Schedule& schedule, const CheckSettings& settings, Rank rank,
+                       std::int64_t element);
+// Adds what differs from that, and what is not at rest.
+void check_result(SymbolicWorld& world, const Schedule& schedule, const CheckSettings& settings);
+
+// Every order in which completions can be delivered, each state visited once: two orders that lead
+// to the same state of all engines (their stall tables), memories and queues need no telling apart.
+struct Exploration {
+  std::int64_t states = 0;
+  std::int64_t final_states = 0;
+  bool complete = true;  // false: stopped at `most_states`
+  std::vector<std::string> violations;
+};
+// `eager`: completions of these kinds are delivered as soon as they come up, in one fixed order, to
+// keep larger cases within reach.
+Exploration explore_all_orders(const Schedule& schedule, const CheckSettings& settings,
+                               const std::vector<CompletionKind>& eager, std::int64_t most_states);
+
+}  // namespace gradhaul::oracle
