@@ -9,21 +9,9 @@ namespace {
 
 using Kind = TreeNode::Kind;
 
-// The value that a dotted key names below `mapping`.
-TreeNode* find_dotted(TreeNode& mapping, std::string_view dotted) {
-  TreeNode* at = &mapping;
-  while (at != nullptr) {
-    const std::size_t dot = dotted.find('.');
-    at = at->kind == Kind::kMapping ? at->find(dotted.substr(0, dot)) : nullptr;
-    if (dot == std::string_view::npos) break;
-    dotted.remove_prefix(dot + 1);
-  }
-  return at;
-}
-
 TreeNode* find_named(TreeNode& mapping, const std::string& name, const Location& location,
                      Problems& problems) {
-  TreeNode* value = find_dotted(mapping, name);
+  TreeNode* value = mapping.find_path(name);
   if (value == nullptr) {
     std::vector<std::string> known;
     for (const TreeNode& child : mapping.children) known.push_back(child.key);

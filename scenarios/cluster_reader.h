@@ -7,7 +7,13 @@
 
 namespace gradhaul {
 
+struct ReadCluster {
+  Cluster cluster;
+  // Nothing is wrong with it, so that others may reckon with it.
+  bool whole = false;
+};
+
 // Also checks what node, network and counts say together.
-Cluster read_cluster(MappingReader& reader);
+ReadCluster read_cluster(MappingReader& reader);
 
 }  // namespace gradhaul

@@ -22,9 +22,9 @@ void read_profile(MappingReader& reader, Communication& communication) {
   const TreeNode* node = reader.node() == nullptr ? nullptr : reader.node()->find("profile");
   if (node != nullptr && node->kind == TreeKind::kScalar && node->text.starts_with("nccl")) {
     reader.raw("profile");
-    reader.report(
-        "profile",
-        fmt::format("profile: {} is not available in this version; it has gradhaul", node->text));
+    reader.report("profile",
+                  fmt::format("profile: {} is not available in this version, which has gradhaul",
+                              node->text));
     return;
   }
   reader.choice("profile", {.otherwise = {"gradhaul"}, .available = {"gradhaul"}});

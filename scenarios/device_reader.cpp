@@ -33,26 +33,25 @@ NumberSpec buffer() {
 // How a device hangs on PCIe.
 std::optional<PcieLink> read_device_link(MappingReader& reader) {
   const std::string text = reader.text("pcie", {"none"});
+  if (reader.has("pcie") && !reader.has_scalar("pcie")) return std::nullopt;
   if (text == "none") return std::nullopt;
   const auto link = parse_pcie_link(text);
-  if (!link) {
-    reader.report("pcie", fmt::format("pcie: \"{}\" is no PCIe link; it is {}, or none", text,
-                                      describe_pcie_link()));
-  }
-  return link;
+  if (link) return link;
+  reader.report("pcie", fmt::format("pcie: \"{}\" is no PCIe link; it is {}, or none", text,
+                                    describe_pcie_link()));
+  return PcieLink{};
 }
 
-void read_kind(MappingReader& reader, std::string_view kind) {
-  if (!reader.has("kind")) {
-    reader.record("kind", FilledValue::Kind::kText, std::string(kind), nullptr);
-    reader.raw("kind");
-    return;
-  }
+// Whether the device is of the kind that is meant.
+bool read_kind(MappingReader& reader, std::string_view name, std::string_view kind) {
+  const std::size_t before = reader.problems().size();
   const bool gpu = reader.choice("kind", {.otherwise = {kind}, .available = {"gpu", "nic"}}) == 0;
-  if (gpu != (kind == "gpu")) {
-    reader.report("kind",
-                  fmt::format("this device is a {}, and a {} is meant", gpu ? "gpu" : "nic", kind));
-  }
+  if (reader.problems().size() > before || gpu == (kind == "gpu")) return true;
+  const TreeNode& node = *reader.node();
+  reader.problems().add(
+      node.reference.empty() ? reader.location("kind") : node.reference_location,
+      fmt::format("{} is a {}, and a {} is meant", name, gpu ? "gpu" : "nic", kind));
+  return false;
 }
 
 }  // namespace
@@ -89,10 +88,11 @@ std::string read_name(MappingReader& reader) {
   return reader.text("name", {found});
 }
 
-GpuModel read_gpu_model(MappingReader& reader) {
+std::optional<GpuModel> read_gpu_model(MappingReader& reader) {
+  if (reader.broken()) return std::nullopt;
   GpuModel gpu;
   gpu.name = read_name(reader);
-  read_kind(reader, "gpu");
+  if (!read_kind(reader, gpu.name, "gpu")) return std::nullopt;
   gpu.pcie = read_device_link(reader);
   gpu.memory_bandwidth = reader.rate("memory_bandwidth", rate_or_unlimited({"unlimited"}));
   gpu.reduce_bandwidth = reader.rate("reduce_bandwidth", rate_or_unlimited({"unlimited"}));
@@ -104,10 +104,11 @@ GpuModel read_gpu_model(MappingReader& reader) {
   return gpu;
 }
 
-NicModel read_nic_model(MappingReader& reader) {
+std::optional<NicModel> read_nic_model(MappingReader& reader) {
+  if (reader.broken()) return std::nullopt;
   NicModel nic;
   nic.name = read_name(reader);
-  read_kind(reader, "nic");
+  if (!read_kind(reader, nic.name, "nic")) return std::nullopt;
   nic.rate = reader.rate("rate", rate_or_unlimited({"unlimited"}));
   nic.pcie = read_device_link(reader);
   nic.post = reader.time("post", latency());

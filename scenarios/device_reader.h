@@ -9,8 +9,9 @@
 
 namespace gradhaul {
 
-GpuModel read_gpu_model(MappingReader& reader);
-NicModel read_nic_model(MappingReader& reader);
+// Nothing: it could not be had, or is a device of the other kind, which has been reported.
+std::optional<GpuModel> read_gpu_model(MappingReader& reader);
+std::optional<NicModel> read_nic_model(MappingReader& reader);
 
 // "gen5x16"
 std::optional<PcieLink> parse_pcie_link(std::string_view text);

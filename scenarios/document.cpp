@@ -10,12 +10,18 @@
 #include <map>
 #include <sstream>
 
+#include "scenarios/utf8.h"
+
 namespace gradhaul {
 namespace {
 
 // No scenario comes near; a file of aliases of aliases would.
 constexpr std::size_t kMostNodes = 200'000;
 constexpr std::size_t kDeepest = 64;
+
+// A comment put behind every text. The parser takes a quote that is never closed to end with the
+// text; what it then swallows is this.
+constexpr std::string_view kEnd = "# end of the text, after its last quote";
 
 // Thrown through the parser, and caught right behind it.
 struct TooLarge {
@@ -60,6 +66,10 @@ class TreeBuilder final : public YAML::EventHandler {
     node.kind = null ? TreeNode::Kind::kNull : TreeNode::Kind::kScalar;
     node.text = value;
     node.location = location(mark);
+    if (value.find(kEnd) != std::string::npos) {
+      problems_.add(node.location, "not valid YAML: this quote is never closed");
+      node.kind = TreeNode::Kind::kBroken;
+    }
     finish(std::move(node), anchor);
   }
 
@@ -161,17 +171,80 @@ class TreeBuilder final : public YAML::EventHandler {
   std::size_t nodes_ = 0;
 };
 
+// Where a text has this byte or, past its end, where it ends.
+Location place_of(std::string_view text, std::size_t at, const Location& base) {
+  if (base.option()) return base;
+  Location place{base.source, 1, 1};
+  for (const char c : text.substr(0, std::min(at, text.size()))) {
+    // Of a character of several bytes the first one counts.
+    if (c == '\n') {
+      ++place.line;
+      place.column = 1;
+    } else if ((static_cast<unsigned char>(c) & 0xc0) != 0x80) {
+      ++place.column;
+    }
+  }
+  return place;
+}
+
+// Behind the last line that says something.
+std::size_t end_of_content(std::string_view text) {
+  constexpr std::string_view kSpace = " \n\r\t";
+  for (std::size_t end = text.find_last_not_of(kSpace); end != text.npos;) {
+    const std::size_t newline = text.rfind('\n', end);
+    const std::size_t start = newline == text.npos ? 0 : newline + 1;
+    if (text[text.find_first_not_of(kSpace, start)] != '#') return end + 1;
+    if (start == 0) break;
+    end = text.find_last_not_of(kSpace, start - 1);
+  }
+  return 0;
+}
+
+// Where the parser gave up; what it misses at the end of a text is missing behind its last word.
+Location place_of(std::string_view text, const YAML::Mark& mark, const Location& base) {
+  if (base.option() || mark.is_null()) return base;
+  const Location end = place_of(text, end_of_content(text), base);
+  if (mark.line + 1 > end.line) return end;
+  return {base.source, mark.line + 1, mark.column + 1};
+}
+
+std::string_view line_at(std::string_view text, int line) {
+  for (; line > 1; --line) {
+    const std::size_t end = text.find('\n');
+    if (end == std::string_view::npos) return {};
+    text.remove_prefix(end + 1);
+  }
+  return text.substr(0, text.find('\n'));
+}
+
+// The parser's words, and what is most often behind them.
+std::string in_plain_words(const YAML::Exception& error, std::string_view text, bool option) {
+  const std::string_view line = error.mark.is_null() ? "" : line_at(text, error.mark.line + 1);
+  const std::size_t tab = line.find('\t');
+  if (!option && tab != line.npos && line.find_first_not_of(" \t") > tab) {
+    return "YAML indents with spaces, and this line begins with a tab";
+  }
+  if (error.msg == "end of map not found") {
+    return "this line is indented unlike the keys above it";
+  }
+  if (error.msg == "end of map flow not found") return "a bracket { is never closed";
+  if (error.msg == "end of sequence flow not found") return "a bracket [ is never closed";
+  if (error.msg == "illegal EOF in scalar") return "a quote is never closed";
+  return error.msg;
+}
+
 std::optional<TreeNode> parse(std::string_view text, const Location& base, Problems& problems) {
+  if (const auto bad = first_invalid_utf8(text)) {
+    problems.add(place_of(text, *bad, base), "this is not UTF-8");
+    return std::nullopt;
+  }
   TreeBuilder builder(base, problems);
-  const auto whole = [&base](int line, int column) {
-    return base.option() ? base : Location{base.source, line, column};
-  };
   try {
-    std::istringstream stream{std::string(text)};
+    std::istringstream stream{fmt::format("{}\n{}", text, kEnd)};
     YAML::Parser parser(stream);
     if (!parser.HandleNextDocument(builder)) {
       TreeNode nothing;
-      nothing.location = whole(1, 1);
+      nothing.location = base;
       return nothing;
     }
     TreeNode root = builder.take_root();
@@ -182,11 +255,10 @@ std::optional<TreeNode> parse(std::string_view text, const Location& base, Probl
     }
     return root;
   } catch (const YAML::Exception& error) {
-    const bool placed = !error.mark.is_null();
-    problems.add(placed ? whole(error.mark.line + 1, error.mark.column + 1) : whole(1, 1),
-                 fmt::format("not valid YAML: {}", error.msg));
+    problems.add(place_of(text, error.mark, base),
+                 fmt::format("not valid YAML: {}", in_plain_words(error, text, base.option())));
   } catch (const TooLarge& error) {
-    problems.add(whole(1, 1), error.message);
+    problems.add(base, error.message);
   }
   return std::nullopt;
 }
@@ -204,6 +276,21 @@ const TreeNode* TreeNode::find(std::string_view name) const {
   return const_cast<TreeNode*>(this)->find(name);
 }
 
+TreeNode* TreeNode::find_path(std::string_view dotted) {
+  TreeNode* at = this;
+  while (at != nullptr) {
+    const std::size_t dot = dotted.find('.');
+    at = at->kind == Kind::kMapping ? at->find(dotted.substr(0, dot)) : nullptr;
+    if (dot == std::string_view::npos) break;
+    dotted.remove_prefix(dot + 1);
+  }
+  return at;
+}
+
+const TreeNode* TreeNode::find_path(std::string_view dotted) const {
+  return const_cast<TreeNode*>(this)->find_path(dotted);
+}
+
 void TreeNode::erase(std::string_view name) {
   std::erase_if(children, [name](const TreeNode& child) { return child.key == name; });
 }
@@ -215,6 +302,14 @@ std::optional<TreeNode> parse_document(std::string_view text, const std::string&
 
 std::optional<TreeNode> parse_option_value(std::string_view text, const Location& option,
                                            Problems& problems) {
+  if (text.starts_with('>') || text.starts_with('|')) {
+    // A comparison, as of expect.busbw=>=340GB/s: no block of text begins on a command line.
+    TreeNode scalar;
+    scalar.kind = TreeNode::Kind::kScalar;
+    scalar.text = as_utf8(text);
+    scalar.location = option;
+    return scalar;
+  }
   return parse(text, {option.source, 0, 0}, problems);
 }
 

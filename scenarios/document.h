@@ -35,9 +35,15 @@ struct TreeNode {
   std::string source;
   // The name or path under which a node, network or device was found (scenarios/references.h).
   std::string reference;
+  Location reference_location;  // where that was written
 
   TreeNode* find(std::string_view name);
   const TreeNode* find(std::string_view name) const;
+  // The same along "a.b.c".
+  TreeNode* find_path(std::string_view dotted);
+  const TreeNode* find_path(std::string_view dotted) const;
+  // Where the value was written, or where it was named, for one that was found by its name.
+  const Location& place() const { return reference.empty() ? location : reference_location; }
   // Of a mapping; does nothing where there is no such key.
   void erase(std::string_view name);
 };

@@ -21,6 +21,7 @@ void read_comparison(MappingReader& reader, std::string_view key, Dimension dime
     return;
   }
   const std::string text = reader.text(key, {});
+  if (!reader.has_scalar(key)) return;
   const std::string example = key == "time" ? "\"<=70ms\"" : "\">=340GB/s\"";
   std::string_view rest = text;
   std::string sign;
@@ -73,6 +74,7 @@ void read_limited_by(MappingReader& reader, std::vector<ExpectedValue>& expected
     return;
   }
   const std::string name = reader.text("limited_by", {});
+  if (!reader.has_scalar("limited_by")) return;
   const auto& kinds = limiting_kinds();
   const bool kind = std::find(kinds.begin(), kinds.end(), name) != kinds.end();
   if (!kind && !is_resource_name(name)) {

@@ -97,7 +97,7 @@ void collect_estimates(const FilledValue& mapping, const std::string& prefix,
     const std::string name = prefix + child.key;
     if (child.kind == Kind::kMapping) {
       collect_estimates(child, name + ".", names);
-    } else if (child.origin.estimate && !child.origin.from_default) {
+    } else if (child.origin.estimate) {
       names.push_back(name);
     }
   }

@@ -61,7 +61,7 @@ std::string kind_in_words(TreeKind kind) {
 }  // namespace
 
 MappingReader::MappingReader(const TreeNode* node, Location owner, FilledValue& filled,
-                             Problems& problems)
+                             Problems& problems, std::string_view name)
     : node_(node),
       owner_(std::move(owner)),
       filled_(filled),
@@ -70,10 +70,9 @@ MappingReader::MappingReader(const TreeNode* node, Location owner, FilledValue& 
   filled_.kind = FilledKind::kMapping;
   if (node_ != nullptr &&
       (node_->kind == TreeKind::kScalar || node_->kind == TreeKind::kSequence)) {
-    problems_.add(node_->location,
-                  fmt::format("{} is a mapping of keys, and this is {}",
-                              node_->key.empty() ? "this" : fmt::format("\"{}\"", node_->key),
-                              kind_in_words(node_->kind)));
+    const std::string what = node_->key.empty() ? std::string(name) : '"' + node_->key + '"';
+    problems_.add(node_->location, fmt::format("{} is a mapping of keys, and this is {}", what,
+                                               kind_in_words(node_->kind)));
   }
 }
 
@@ -82,8 +81,12 @@ bool MappingReader::broken() const {
 }
 
 const TreeNode* MappingReader::find(std::string_view key) {
-  asked_.emplace_back(key);
+  if (std::find(asked_.begin(), asked_.end(), key) == asked_.end()) asked_.emplace_back(key);
   return node_ == nullptr ? nullptr : node_->find(key);
+}
+
+bool MappingReader::has_scalar(std::string_view key) const {
+  return has(key) && node_->find(key)->kind == TreeKind::kScalar;
 }
 
 bool MappingReader::has(std::string_view key) const {
@@ -92,11 +95,33 @@ bool MappingReader::has(std::string_view key) const {
 
 Location MappingReader::location(std::string_view key) const {
   const TreeNode* value = node_ == nullptr ? nullptr : node_->find(key);
-  return value == nullptr ? owner_ : value->location;
+  if (value == nullptr) return owner_;
+  return value->place();
 }
 
 void MappingReader::report(std::string_view key, std::string message) {
   problems_.add(location(key), std::move(message));
+}
+
+void MappingReader::report_together(const std::vector<std::string_view>& keys,
+                                    std::string message) {
+  const auto value_at = [this](std::string_view key) {
+    return node_ == nullptr ? nullptr : node_->find_path(key);
+  };
+  for (const std::string_view key : keys) {
+    const TreeNode* value = value_at(key);
+    if (value != nullptr && value->place().option()) {
+      problems_.add(value->place(), std::move(message));
+      return;
+    }
+  }
+  const TreeNode* place = value_at(keys.front());
+  for (std::size_t i = 1; i < keys.size() && place != nullptr && place->reference.empty(); ++i) {
+    const TreeNode* deeper = value_at(keys[i]);
+    if (deeper == nullptr || !keys[i].starts_with(keys[i - 1])) break;
+    place = deeper;
+  }
+  problems_.add(place == nullptr ? owner_ : place->place(), std::move(message));
 }
 
 void MappingReader::missing(std::string_view key) {
@@ -266,9 +291,9 @@ std::size_t MappingReader::choice(std::string_view key, const ChoiceSpec& spec) 
     std::vector<std::string> all = strings(spec.available);
     all.insert(all.end(), spec.unavailable.begin(), spec.unavailable.end());
     const std::string offer = join_or(strings(spec.available));
-    report(key, known ? fmt::format("{}: {} is not available in this version; it has {}", key,
+    report(key, known ? fmt::format("{}: {} is not available in this version, which has {}", key,
                                     *text, offer)
-                      : fmt::format("{}: \"{}\" is none{}; it is {}", key, *text,
+                      : fmt::format("{}: \"{}\" is not known{}; it is {}", key, *text,
                                     did_you_mean(*text, all), offer));
   }
   const std::size_t fallback = index_of(spec.otherwise.text);
@@ -279,6 +304,7 @@ void MappingReader::fixed(std::string_view key, std::string_view only,
                           const std::vector<std::string_view>& others) {
   if (!others.empty()) {
     choice(key, {.otherwise = {only}, .available = {only}, .unavailable = others});
+    if (only == "true" || only == "false") filled_.children.back().kind = FilledKind::kTruth;
     return;
   }
   const TreeNode* node = find(key);
@@ -305,7 +331,9 @@ void MappingReader::empty_only(std::string_view key, FilledKind kind) {
 MappingReader MappingReader::mapping(std::string_view key) {
   const TreeNode* node = find(key);
   FilledValue& filled = record(key, FilledKind::kMapping, "", node);
-  return {node, node == nullptr ? owner_ : node->key_location, filled, problems_};
+  if (node == nullptr) return {node, owner_, filled, problems_};
+  // What a file lacks is said at its beginning.
+  return {node, node->reference.empty() ? node->key_location : node->location, filled, problems_};
 }
 
 const TreeNode* MappingReader::raw(std::string_view key) { return find(key); }
@@ -314,9 +342,10 @@ void MappingReader::finish() {
   if (node_ == nullptr || node_->kind != TreeKind::kMapping) return;
   for (const TreeNode& child : node_->children) {
     if (std::find(asked_.begin(), asked_.end(), child.key) != asked_.end()) continue;
+    // A key that is here already was not meant, unless an option wanted to change it.
     std::vector<std::string> free;
     for (const std::string& key : asked_) {
-      if (node_->find(key) == nullptr) free.push_back(key);
+      if (child.key_location.option() || node_->find(key) == nullptr) free.push_back(key);
     }
     std::string message =
         fmt::format("unknown key \"{}\"{}", child.key, did_you_mean(child.key, free));

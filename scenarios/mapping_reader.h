@@ -62,7 +62,9 @@ class MappingReader {
  public:
   // `node`: the mapping, or nothing where its key is absent, so that all its keys take their
   // defaults. `owner`: where to report keys that are missing. All of them outlive the reader.
-  MappingReader(const TreeNode* node, Location owner, FilledValue& filled, Problems& problems);
+  // `name`: what to call the mapping where it has no key.
+  MappingReader(const TreeNode* node, Location owner, FilledValue& filled, Problems& problems,
+                std::string_view name = "this");
 
   Bytes bytes(std::string_view key, const NumberSpec& spec);
   BitRate rate(std::string_view key, const NumberSpec& spec);
@@ -90,12 +92,17 @@ class MappingReader {
                       const TreeNode* node, const Default& otherwise = {});
 
   bool has(std::string_view key) const;
+  bool has_scalar(std::string_view key) const;
   // Whether the mapping could not be had at all, which has been reported.
   bool broken() const;
   // Where the key's value stands, or the mapping where it is left out.
   Location location(std::string_view key) const;
   const Location& owner() const { return owner_; }
   void report(std::string_view key, std::string message);
+  // Reports what several values make together, named by dotted keys: at the first that an option
+  // set, for it was changed last; else at the first of them or, while each key continues the one
+  // before, at the deepest that is written in the same file.
+  void report_together(const std::vector<std::string_view>& keys, std::string message);
   // Nothing has been reported since the reader was made.
   bool good() const { return problems_.size() == problems_before_; }
   Problems& problems() { return problems_; }

@@ -36,6 +36,9 @@ bool is_mtu(std::int64_t mtu) {
   return false;
 }
 
+// Packet sizes are named in bytes, 4096B, not 4KiB.
+std::string octets(std::int64_t bytes) { return fmt::format("{}B", bytes); }
+
 Bytes read_mtu(MappingReader& reader) {
   const Bytes port = reader.bytes(
       "port_mtu",
@@ -45,14 +48,14 @@ Bytes read_mtu(MappingReader& reader) {
                                          .most = 1 << 20,
                                          .words = {{"auto", mtu_within(port.count)}}});
   if (mtu > port) {
-    reader.report("mtu", fmt::format("mtu: {} is over the MTU of the port, {}; at most {} fits",
-                                     format_bytes(mtu), format_bytes(port),
-                                     format_bytes({mtu_within(port.count)})));
+    reader.report(
+        "mtu", fmt::format("mtu: {} is over the MTU of the port, {}; at most {} fits",
+                           octets(mtu.count), octets(port.count), octets(mtu_within(port.count))));
   } else if (!is_mtu(mtu.count)) {
     reader.report("mtu",
                   fmt::format("mtu: {} is no RDMA path MTU; it is 256B, 512B, 1024B, 2048B or "
                               "4096B, or \"auto\"",
-                              format_bytes(mtu)));
+                              octets(mtu.count)));
   }
   return is_mtu(mtu.count) ? mtu : Bytes{kMtus.back()};
 }
@@ -102,11 +105,11 @@ void read_switch(MappingReader reader, Network& network, bool infiniband) {
   const std::int64_t packet =
       (network.mtu.count + kPacketHeaders + kCreditBlock - 1) / kCreditBlock * kCreditBlock;
   if (infiniband && network.vl_buffer.count > 0 && network.vl_buffer.count < packet) {
-    reader.report("vl_buffer",
-                  fmt::format("vl_buffer: {} never holds one packet of mtu {} with its "
-                              "headers; at least {} does",
-                              format_bytes(network.vl_buffer), format_bytes(network.mtu),
-                              format_bytes({packet})));
+    reader.report(
+        "vl_buffer",
+        fmt::format("vl_buffer: {} never holds one packet of mtu {} with its "
+                    "headers; at least {} does",
+                    octets(network.vl_buffer.count), octets(network.mtu.count), octets(packet)));
   }
   reader.finish();
 }
@@ -120,8 +123,8 @@ void read_protocols(MappingReader& reader, Network& network, bool infiniband) {
   for (const std::string_view key : {"flow_control", "congestion_control"}) {
     if (mapping_given(key)) {
       reader.report(key,
-                    fmt::format("{0}: {0} with settings of its own is not available in this "
-                                "version; it has {1}",
+                    fmt::format("{}: settings of its own are not available in this version, "
+                                "which has {}",
                                 key, key == "flow_control" && infiniband ? "credits" : "none"));
       reader.raw(key);
     } else if (key == "flow_control") {

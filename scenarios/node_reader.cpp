@@ -56,38 +56,44 @@ BitRate read_host_memory(MappingReader reader) {
   return bandwidth;
 }
 
-void read_gpus(MappingReader reader, Node& node) {
-  node.gpu_count = static_cast<int>(reader.count("count", {.least = 1, .most = kMostDevices}));
-  MappingReader model = reader.mapping("model");
-  if (!reader.has("model")) {
-    if (!reader.broken()) {
-      reader.report("model",
-                    "\"model\" is missing: a name in scenarios/devices, a path, or the "
-                    "mapping itself");
-    }
-  } else {
-    node.gpu = read_gpu_model(model);
-  }
-  reader.finish();
+void report_missing_model(MappingReader& reader) {
+  if (reader.broken()) return;
+  reader.report("model",
+                "\"model\" is missing: a name in scenarios/devices, a path, or the mapping itself");
 }
 
-void read_nics(MappingReader reader, Node& node) {
-  node.nic_count = static_cast<int>(
-      reader.count("count", {.otherwise = {"0"}, .least = 0, .most = kMostDevices}));
+// Whether it is known what the GPUs are.
+bool read_gpus(MappingReader reader, Node& node) {
+  node.gpu_count = static_cast<int>(reader.count("count", {.least = 1, .most = kMostDevices}));
+  std::optional<GpuModel> gpu;
   if (reader.has("model")) {
     MappingReader model = reader.mapping("model");
-    node.nic = read_nic_model(model);
+    gpu = read_gpu_model(model);
   } else {
     reader.raw("model");
-    if (node.nic_count > 0) {
-      reader.report("model",
-                    "\"model\" is missing: a name in scenarios/devices, a path, or the "
-                    "mapping itself");
-    }
+    report_missing_model(reader);
   }
+  if (gpu) node.gpu = *gpu;
+  reader.finish();
+  return gpu.has_value();
+}
+
+bool read_nics(MappingReader reader, Node& node) {
+  node.nic_count = static_cast<int>(
+      reader.count("count", {.otherwise = {"0"}, .least = 0, .most = kMostDevices}));
+  std::optional<NicModel> nic;
+  if (reader.has("model")) {
+    MappingReader model = reader.mapping("model");
+    nic = read_nic_model(model);
+  } else {
+    reader.raw("model");
+    if (node.nic_count > 0) report_missing_model(reader);
+  }
+  if (nic) node.nic = *nic;
   reader.fixed("ports", "1");
   reader.fixed("bond", "false", {"true"});
   reader.finish();
+  return nic || node.nic_count == 0;
 }
 
 std::optional<Nvlink> read_nvlink(MappingReader& parent) {
@@ -114,46 +120,55 @@ std::optional<Nvlink> read_nvlink(MappingReader& parent) {
 }
 
 void check_devices(MappingReader& reader, const Node& node) {
-  if (node.nic_count > 0 && node.gpu.pcie.has_value() != node.nic.pcie.has_value()) {
-    reader.report("nics", fmt::format("{} hangs on PCIe and {} on none; both do, or neither does",
-                                      node.gpu.pcie ? node.gpu.name : node.nic.name,
-                                      node.gpu.pcie ? node.nic.name : node.gpu.name));
+  if (node.nic_count == 0) return;
+  if (node.gpu.pcie.has_value() != node.nic.pcie.has_value()) {
+    const std::string& with = node.gpu.pcie ? node.gpu.name : node.nic.name;
+    const std::string& without = node.gpu.pcie ? node.nic.name : node.gpu.name;
+    reader.report_together(
+        {"nics", "gpus", "nics.model", "gpus.model", "nics.model.pcie", "gpus.model.pcie"},
+        fmt::format("{} hangs on PCIe and {} on none; both do, or neither does", with, without));
   }
   const Bytes buffer = node.nic.transmit_buffer;
   const Bytes request = node.pcie_settings.max_read_request;
-  if (node.nic_count > 0 && node.nic.pcie && buffer.count > 0 && buffer < request) {
-    reader.report("nics", fmt::format("{}: a transmit_buffer of {} never holds what one read asks "
-                                      "for, max_read_request, {}",
-                                      node.nic.name, format_bytes(buffer), format_bytes(request)));
+  if (node.nic.pcie && buffer.count > 0 && buffer < request) {
+    reader.report_together(
+        {"nics", "nics.model", "nics.model.transmit_buffer", "pcie_settings",
+         "pcie_settings.max_read_request"},
+        fmt::format("the transmit_buffer of {}, {}B, never holds what one read asks for, "
+                    "max_read_request, {}B",
+                    node.nic.name, buffer.count, request.count));
   }
 }
 
 }  // namespace
 
-Node read_node(MappingReader& reader) {
-  Node node;
+ReadNode read_node(MappingReader& reader) {
+  ReadNode result;
+  Node& node = result.node;
   node.name = read_name(reader);
   node.sockets = static_cast<int>(
       reader.count("sockets", {.otherwise = {"1"}, .least = 1, .most = kMostSockets}));
   node.socket_link = read_socket_link(reader.mapping("socket_link"));
   node.root_complex = read_root_complex(reader.mapping("root_complex"));
   node.host_memory_bandwidth = read_host_memory(reader.mapping("host_memory"));
-  if (!reader.has("gpus")) {
+  bool devices_known = false;
+  if (reader.has("gpus")) {
+    devices_known = read_gpus(reader.mapping("gpus"), node);
+  } else {
+    reader.raw("gpus");
     if (!reader.broken()) {
       reader.report("gpus", "\"gpus\" is missing, as gpus: {count: 8, model: h100-sxm}");
     }
-    reader.raw("gpus");
-  } else {
-    read_gpus(reader.mapping("gpus"), node);
   }
-  read_nics(reader.mapping("nics"), node);
-  node.pcie = read_pcie_tree(reader, node);
+  devices_known = read_nics(reader.mapping("nics"), node) && devices_known;
+  node.pcie = read_pcie_tree(reader, node, devices_known);
   node.nvlink = read_nvlink(reader);
   MappingReader settings = reader.mapping("pcie_settings");
   node.pcie_settings = read_pcie_settings(settings);
-  if (reader.good()) check_devices(reader, node);
+  if (reader.good() && devices_known) check_devices(reader, node);
   reader.finish();
-  return node;
+  result.whole = devices_known && !reader.broken() && reader.good();
+  return result;
 }
 
 }  // namespace gradhaul

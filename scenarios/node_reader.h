@@ -7,6 +7,12 @@
 
 namespace gradhaul {
 
-Node read_node(MappingReader& reader);
+struct ReadNode {
+  Node node;
+  // Nothing is wrong with it, so that others may reckon with it.
+  bool whole = false;
+};
+
+ReadNode read_node(MappingReader& reader);
 
 }  // namespace gradhaul

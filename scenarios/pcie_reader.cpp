@@ -16,10 +16,12 @@ namespace {
 
 using TreeKind = TreeNode::Kind;
 
-std::set<std::string> device_names(const Node& node) {
+std::set<std::string> device_names(const Node& node, bool devices_known) {
+  const int gpus = node.gpu.pcie || !devices_known ? node.gpu_count : 0;
+  const int nics = node.nic.pcie || !devices_known ? node.nic_count : 0;
   std::set<std::string> names;
-  for (int i = 0; node.gpu.pcie && i < node.gpu_count; ++i) names.insert(fmt::format("gpu{}", i));
-  for (int i = 0; node.nic.pcie && i < node.nic_count; ++i) names.insert(fmt::format("nic{}", i));
+  for (int i = 0; i < gpus; ++i) names.insert(fmt::format("gpu{}", i));
+  for (int i = 0; i < nics; ++i) names.insert(fmt::format("nic{}", i));
   return names;
 }
 
@@ -44,8 +46,8 @@ bool is_switch_name(const std::string& name) {
 
 class TreeReader {
  public:
-  TreeReader(const Node& node, Problems& problems)
-      : node_(node), problems_(problems), devices_(device_names(node)) {}
+  TreeReader(const Node& node, bool devices_known, Problems& problems)
+      : node_(node), problems_(problems), devices_(device_names(node, devices_known)) {}
 
   void read_entry(const TreeNode& entry, FilledValue& filled) {
     MappingReader reader(&entry, entry.location, filled, problems_);
@@ -105,6 +107,7 @@ class TreeReader {
       return;
     }
     const std::string text = reader.text("link", {});
+    if (!reader.has_scalar("link")) return;
     branch.link = parse_pcie_link(text);
     if (!branch.link) {
       reader.report("link", fmt::format("link: \"{}\" is no PCIe link; it is {}", text,
@@ -232,10 +235,11 @@ class TreeReader {
 
 }  // namespace
 
-std::vector<PcieBranch> read_pcie_tree(MappingReader& node_reader, const Node& node) {
+std::vector<PcieBranch> read_pcie_tree(MappingReader& node_reader, const Node& node,
+                                       bool devices_known) {
   const TreeNode* tree = node_reader.raw("pcie");
   FilledValue& filled = node_reader.record("pcie", FilledValue::Kind::kEntries, "", tree);
-  TreeReader reader(node, node_reader.problems());
+  TreeReader reader(node, devices_known, node_reader.problems());
   if (tree != nullptr && tree->kind != TreeKind::kSequence && tree->kind != TreeKind::kNull) {
     if (tree->kind != TreeKind::kBroken) {
       node_reader.report("pcie",
@@ -251,7 +255,7 @@ std::vector<PcieBranch> read_pcie_tree(MappingReader& node_reader, const Node& n
       reader.read_entry(entry, branch);
     }
   }
-  if (node_reader.good()) reader.check_whole(node_reader.location("pcie"));
+  if (node_reader.good() && devices_known) reader.check_whole(node_reader.location("pcie"));
   return reader.branches();
 }
 
@@ -264,7 +268,7 @@ Bytes read_payload_size(MappingReader& reader, std::string_view key, std::string
   const Bytes size = reader.bytes(key, {.otherwise = {otherwise}, .least = 128, .most = 4096});
   if ((size.count & (size.count - 1)) != 0) {
     reader.report(key, fmt::format("{}: {} is none of 128B, 256B, 512B, 1024B, 2048B, 4096B", key,
-                                   format_bytes(size)));
+                                   fmt::format("{}B", size.count)));
   }
   return size;
 }
@@ -292,11 +296,12 @@ PcieSettings read_pcie_settings(MappingReader& reader) {
   reader.fixed("iommu", "false", {"true"});
   constexpr std::int64_t kDataCredit = 16;  // bytes (PCIe Base Specification, flow control)
   if (settings.posted_data_credits * kDataCredit < settings.max_payload.count) {
-    reader.report("posted_data_credits",
-                  fmt::format("posted_data_credits: {} credits of 16 bytes never hold a write of "
-                              "max_payload, {}; at least {} do",
-                              settings.posted_data_credits, format_bytes(settings.max_payload),
-                              settings.max_payload.count / kDataCredit));
+    reader.report(
+        "posted_data_credits",
+        fmt::format("posted_data_credits: {} credits of 16 bytes never hold a write of "
+                    "max_payload, {}; at least {} do",
+                    settings.posted_data_credits, fmt::format("{}B", settings.max_payload.count),
+                    settings.max_payload.count / kDataCredit));
   }
   reader.finish();
   return settings;

@@ -113,17 +113,17 @@ struct Decimal {
   int exponent = 0;
 };
 
-constexpr int kMostDigits = 18;
-
 // Moves `digits` past a run of digits, which is added to `decimal`; false where there are too many.
 bool take_digits(std::string_view& digits, Decimal& decimal, bool fraction, bool& any) {
-  while (!digits.empty() && digits.front() >= '0' && digits.front() <= '9') {
+  for (; !digits.empty() && digits.front() >= '0' && digits.front() <= '9';
+       digits.remove_prefix(1)) {
     any = true;
-    constexpr std::int64_t kLimit = 100'000'000'000'000'000;  // 10^(kMostDigits - 1)
-    if (decimal.mantissa >= kLimit) return false;
-    decimal.mantissa = decimal.mantissa * 10 + (digits.front() - '0');
+    const std::int64_t digit = digits.front() - '0';
+    if (__builtin_mul_overflow(decimal.mantissa, std::int64_t{10}, &decimal.mantissa) ||
+        __builtin_add_overflow(decimal.mantissa, digit, &decimal.mantissa)) {
+      return false;
+    }
     if (fraction) --decimal.exponent;
-    digits.remove_prefix(1);
   }
   return true;
 }
@@ -139,7 +139,8 @@ void take_exponent(std::string_view& rest, Decimal& decimal) {
   rest = digits.substr(static_cast<std::size_t>(end - digits.data()));
 }
 
-// Takes the number off the front of `text`; what remains is the unit.
+// Takes the number off the front of `text`; what remains is the unit. An empty error: there is no
+// number at all.
 Parsed<Decimal> take_number(std::string_view& text) {
   Decimal decimal;
   if (!text.empty() && (text.front() == '-' || text.front() == '+')) {
@@ -152,8 +153,8 @@ Parsed<Decimal> take_number(std::string_view& text) {
     text.remove_prefix(1);
     fits = take_digits(text, decimal, true, any);
   }
-  if (!fits) return {{}, fmt::format("has more than {} digits", kMostDigits)};
-  if (!any) return {{}, "does not start with a number"};
+  if (!fits) return {{}, "has too many digits"};
+  if (!any) return {{}, ""};
   take_exponent(text, decimal);
   while (decimal.mantissa != 0 && decimal.mantissa % 10 == 0) {
     decimal.mantissa /= 10;
@@ -214,8 +215,8 @@ std::string wrong_unit(std::string_view unit, std::string_view number, Dimension
     return fmt::format("has no unit; {} takes {}", describe(meant), unit_list(meant));
   }
   if (meant == Dimension::kSize && is_bit_size(unit)) {
-    return fmt::format("is in bits, and a size is in bytes: B is bytes, b is bits; it takes {}",
-                       unit_list(meant));
+    return fmt::format("is in bits, and a size is in bytes: {}{}B? B is bytes, b is bits", number,
+                       unit.substr(0, unit.size() - 1));
   }
   if (meant == Dimension::kRate &&
       (find_unit(Dimension::kSize, unit) != nullptr || is_bit_size(unit))) {
@@ -232,6 +233,10 @@ std::string wrong_unit(std::string_view unit, std::string_view number, Dimension
   for (const Unit& known : units_of(meant)) names.emplace_back(known.name);
   return fmt::format("has the unknown unit \"{}\"{}; {} takes {}", unit, did_you_mean(unit, names),
                      describe(meant), unit_list(meant));
+}
+
+std::string not_a(std::string_view what, const std::string& why) {
+  return why.empty() ? fmt::format("is not {}", what) : fmt::format("is not {}: it {}", what, why);
 }
 
 }  // namespace
@@ -256,7 +261,7 @@ Parsed<std::int64_t> parse_quantity(std::string_view text, Dimension dimension) 
   const Parsed<Decimal> number = take_number(rest);
   if (!number.value) {
     return {{},
-            fmt::format("is not {}: it {}; {} takes {}", describe(dimension), number.error,
+            fmt::format("{}; {} takes {}", not_a(describe(dimension), number.error),
                         describe(dimension), unit_list(dimension))};
   }
   const std::string_view digits = whole.substr(0, whole.size() - rest.size());
@@ -278,7 +283,7 @@ Parsed<std::int64_t> parse_quantity(std::string_view text, Dimension dimension) 
 Parsed<std::int64_t> parse_count(std::string_view text) {
   std::string_view rest = trimmed(text);
   const Parsed<Decimal> number = take_number(rest);
-  if (!number.value) return {{}, fmt::format("is not a whole number: it {}", number.error)};
+  if (!number.value) return {{}, not_a("a whole number", number.error)};
   if (!trimmed(rest).empty()) {
     return {{},
             fmt::format("is not a bare number: a count takes no unit, and \"{}\" follows it",
@@ -300,7 +305,7 @@ Parsed<double> parse_real(std::string_view text) {
   std::string_view rest = trimmed(text);
   const std::string_view whole = rest;
   const Parsed<Decimal> number = take_number(rest);
-  if (!number.value) return {{}, fmt::format("is not a number: it {}", number.error)};
+  if (!number.value) return {{}, not_a("a number", number.error)};
   if (!trimmed(rest).empty()) {
     return {{}, fmt::format("is not a bare number: \"{}\" follows it", trimmed(rest))};
   }

@@ -20,18 +20,16 @@ namespace fs = std::filesystem;
 constexpr std::uintmax_t kLargestFile = 16U << 20;
 
 struct ReferencePath {
-  std::array<std::string_view, 4> keys;
-  std::size_t depth;
   std::string_view path;
   std::string_view kind;
 };
 
 // Outer ones first: a node names its devices.
 constexpr std::array kReferencePaths{
-    ReferencePath{{"cluster", "node"}, 2, "cluster.node", "nodes"},
-    ReferencePath{{"cluster", "network"}, 2, "cluster.network", "networks"},
-    ReferencePath{{"cluster", "node", "gpus", "model"}, 4, "cluster.node.gpus.model", "devices"},
-    ReferencePath{{"cluster", "node", "nics", "model"}, 4, "cluster.node.nics.model", "devices"},
+    ReferencePath{"cluster.node", "nodes"},
+    ReferencePath{"cluster.network", "networks"},
+    ReferencePath{"cluster.node.gpus.model", "devices"},
+    ReferencePath{"cluster.node.nics.model", "devices"},
 };
 
 bool is_path(std::string_view name) {
@@ -110,16 +108,15 @@ void Library::resolve(TreeNode& value, std::string_view kind, Problems& problems
   tree->key = value.key;
   tree->key_location = value.key_location;
   tree->reference = name;
+  tree->reference_location = asked_by;
   value = std::move(*tree);
 }
 
 void Library::resolve_all(TreeNode& scenario, Problems& problems) const {
   for (const ReferencePath& reference : kReferencePaths) {
-    TreeNode* at = &scenario;
-    for (std::size_t i = 0; at != nullptr && i < reference.depth; ++i) {
-      at = at->kind == TreeNode::Kind::kMapping ? at->find(reference.keys[i]) : nullptr;
+    if (TreeNode* value = scenario.find_path(reference.path)) {
+      resolve(*value, reference.kind, problems);
     }
-    if (at != nullptr) resolve(*at, reference.kind, problems);
   }
 }
 

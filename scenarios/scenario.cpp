@@ -40,14 +40,15 @@ void read_cluster_into(MappingReader& reader, Scenario& scenario, const Cluster*
     return;
   }
   MappingReader cluster = reader.mapping("cluster");
-  scenario.cluster = read_cluster(cluster);
-  if (cluster.good() && !cluster.broken()) understood = &scenario.cluster;
+  ReadCluster read = read_cluster(cluster);
+  scenario.cluster = std::move(read.cluster);
+  if (read.whole) understood = &scenario.cluster;
 }
 
 // Reads the cluster before the communication plan, which it bounds, but shows it after it.
 void read_whole(const TreeNode& tree, Scenario& scenario, Problems& problems) {
   const Location top{scenario.file, 1, 1};
-  MappingReader reader(&tree, top, scenario.filled, problems);
+  MappingReader reader(&tree, top, scenario.filled, problems, "a scenario");
   const std::string stem = std::filesystem::path(scenario.file).stem().string();
   scenario.name = reader.text("scenario", {stem});
   scenario.question = reader.text("question", {""});

@@ -39,6 +39,14 @@ std::string network_line(const Cluster& cluster) {
                      counted(topology.uplinks_per_leaf, "uplink"), link);
 }
 
+// The sizes as they will be sent.
+std::string message_line(const Workload& workload) {
+  const auto& sizes = workload.sizes;
+  const std::string first = format_bytes(sizes.front());
+  if (sizes.size() == 1) return fmt::format("{} a rank", first);
+  return fmt::format("{} sizes, {} to {} a rank", sizes.size(), first, format_bytes(sizes.back()));
+}
+
 std::string ring_line(std::size_t channel, const std::vector<Rank>& ring) {
   const auto shown = static_cast<std::ptrdiff_t>(std::min(ring.size(), kShownRanks));
   return fmt::format("ring of channel {}: {}{}", channel,
@@ -55,6 +63,7 @@ std::vector<std::string> topology_summary(const Scenario& scenario) {
       fmt::format("{} on {} of {}, {} a node; {} and {} a node", counted(cluster.ranks(), "rank"),
                   counted(cluster.nodes, "node"), cluster.node.name, cluster.ranks_per_node,
                   counted(cluster.node.gpu_count, "GPU"), counted(cluster.node.nic_count, "NIC")));
+  lines.push_back(message_line(scenario.workload));
   if (cluster.nodes > 1) lines.push_back(network_line(cluster));
   const Placement placement = place(cluster, scenario.communication, scenario.workload.collective);
   lines.push_back(counted(placement.channels, "channel"));
