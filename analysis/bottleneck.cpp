@@ -78,7 +78,7 @@ std::string by_latency(const ResultRow& row, const std::vector<ResourceUse>& res
 std::string by_slots(const ResultRow& row) {
   Duration waiting;
   for (const TimePart& part : row.parts) {
-    if (part.cause == "slots" || part.cause == "credits") waiting += part.time;
+    if (part.cause == "slot credits") waiting += part.time;
   }
   std::string text =
       "Limited by slots: senders wait until a receive slot of their peer is free (keys slots and "

@@ -19,7 +19,7 @@ namespace gradhaul {
 double busbw_bound(const Cluster& cluster, Collective collective);
 
 // Aborts where a row's busbw exceeds `bound` and its algorithm is no tree; where it is one, adds a
-// note instead.
+// note instead, unless there is one already.
 void enforce_busbw_bound(const ResultRow& row, double bound, std::vector<std::string>& notes);
 
 }  // namespace gradhaul

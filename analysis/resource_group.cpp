@@ -6,15 +6,15 @@
 #include <array>
 #include <cctype>
 #include <charconv>
-#include <cmath>
 #include <map>
-#include <tuple>
 #include <utility>
 
 #include "core/assert.h"
 
 namespace gradhaul {
 namespace {
+
+constexpr double kAlike = 0.02;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -108,21 +108,27 @@ std::string_view kind_of(std::string_view name, const std::vector<ResourceUse>& 
 }
 
 std::vector<UseGroup> group_by_use(const std::vector<ResourceUse>& resources) {
-  // The key's order is the order of the result.
-  std::map<std::tuple<std::int64_t, std::string, std::string>, UseGroup> groups;
-  for (const ResourceUse& resource : resources) {
-    const std::int64_t permille = std::llround(resource.utilisation * 1000);
-    UseGroup& group = groups[{-permille, resource.kind, shape_of(resource.name)}];
-    group.names.push_back(resource.name);
-    group.kind = resource.kind;
-    group.utilisation = std::max(group.utilisation, resource.utilisation);
-    group.bytes = std::max(group.bytes, resource.bytes);
-    group.blame += resource.blame;
+  std::map<std::pair<std::string, std::string>, std::vector<const ResourceUse*>> by_shape;
+  for (const ResourceUse& use : resources) by_shape[{use.kind, shape_of(use.name)}].push_back(&use);
+  std::vector<UseGroup> groups;
+  for (auto& [key, uses] : by_shape) {
+    std::stable_sort(uses.begin(), uses.end(), [](const ResourceUse* a, const ResourceUse* b) {
+      return a->utilisation > b->utilisation;
+    });
+    for (const ResourceUse* use : uses) {
+      if (use == uses.front() || groups.back().lowest - use->utilisation > kAlike) {
+        groups.push_back({{}, use->kind, use->utilisation, use->utilisation, {}, {}});
+      }
+      UseGroup& group = groups.back();
+      group.names.push_back(use->name);
+      group.lowest = use->utilisation;
+      group.bytes = std::max(group.bytes, use->bytes);
+      group.blame += use->blame;
+    }
   }
-  std::vector<UseGroup> result;
-  result.reserve(groups.size());
-  for (auto& [key, group] : groups) result.push_back(std::move(group));
-  return result;
+  std::stable_sort(groups.begin(), groups.end(),
+                   [](const UseGroup& a, const UseGroup& b) { return a.highest > b.highest; });
+  return groups;
 }
 
 }  // namespace gradhaul

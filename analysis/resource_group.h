@@ -35,13 +35,15 @@ std::string_view kind_of(std::string_view name, const std::vector<ResourceUse>& 
 struct UseGroup {
   std::vector<std::string_view> names;  // views into the resources given
   std::string kind;
-  double utilisation = 0;  // the highest
-  Bytes bytes;             // of one: the greatest
-  Duration blame;          // of all together
+  double highest = 0;  // utilisation
+  double lowest = 0;
+  Bytes bytes;     // of one: the greatest
+  Duration blame;  // of all together
 };
 
-// Resources of one kind and shape whose utilisation prints the same (a tenth of a percent), the
-// busiest first.
+// Resources of one kind and shape, the busiest first; those of one group are alike: sorted by
+// utilisation, no two neighbours are more than two percent points apart, so that what stands out
+// stands alone.
 std::vector<UseGroup> group_by_use(const std::vector<ResourceUse>& resources);
 
 }  // namespace gradhaul

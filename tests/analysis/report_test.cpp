@@ -72,7 +72,7 @@ TEST(Report, CountersAreToldByShapeOfPortWithTheirRange) {
 TEST(Report, LongListsAreCutAndSayBy) {
   Prediction prediction = sample_prediction();
   for (int i = 0; i < 20; ++i) {
-    prediction.resources.push_back({"node0.nic" + std::to_string(i), "nic", i / 100.0, {}, {}});
+    prediction.resources.push_back({"node0.nic" + std::to_string(i), "nic", i / 20.0, {}, {}});
   }
   EXPECT_THAT(report(prediction, sample_run()), HasSubstr("#   … and 12 more\n"));
 }
@@ -112,6 +112,7 @@ TEST(Bottleneck, LatencyNamesTheBusiestResource) {
 TEST(Bottleneck, SlotsNameTheirKeys) {
   Prediction prediction = sample_prediction();
   prediction.rows[0].limited_by = "slots";
+  prediction.rows[0].parts[3] = {"", "slot credits", Duration{2'000'000'000}};
   EXPECT_EQ(sentence(prediction),
             "Limited by slots: senders wait until a receive slot of their peer is free (keys slots "
             "and slot_size). 2.00 of 70.1 ms of the critical path (2.9 %) is spent so.");

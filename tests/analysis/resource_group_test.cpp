@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "tests/analysis/sample_prediction.h"
 
 namespace gradhaul {
@@ -33,15 +36,27 @@ TEST(ResourceGroup, LimitedByIsTakenApart) {
   EXPECT_EQ(equal_count("latency"), 1);
 }
 
-TEST(ResourceGroup, UsesThatPrintTheSameAreOneGroup) {
-  Prediction prediction = testing::sample_prediction();
-  prediction.resources[2].utilisation = 0.9714;  // 97.1 %, as node0.nic0
+TEST(ResourceGroup, UsesThatAreAlikeAreOneGroup) {
+  const Prediction prediction = testing::sample_prediction();
   const std::vector<UseGroup> groups = group_by_use(prediction.resources);
   ASSERT_EQ(groups.size(), 2U);
   EXPECT_EQ(groups[0].names.size(), 2U);
   EXPECT_EQ(groups[0].kind, "nic");
   EXPECT_EQ(groups[0].blame, Duration{66'000'000'000});
   EXPECT_EQ(groups[1].kind, "reduce");
+}
+
+TEST(ResourceGroup, WhatStandsOutStandsAlone) {
+  std::vector<ResourceUse> resources;
+  for (const double use : {0.50, 0.515, 0.53, 0.97}) {
+    resources.push_back({"node0.nic" + std::to_string(resources.size()), "nic", use, {}, {}});
+  }
+  const std::vector<UseGroup> groups = group_by_use(resources);
+  ASSERT_EQ(groups.size(), 2U);
+  EXPECT_EQ(equal_names(groups[0].names), "node0.nic3");
+  EXPECT_EQ(groups[1].names.size(), 3U);
+  EXPECT_EQ(groups[1].highest, 0.53);
+  EXPECT_EQ(groups[1].lowest, 0.50);
 }
 
 TEST(ResourceGroup, TheBusiestComesFirst) {
