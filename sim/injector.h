@@ -12,6 +12,13 @@
 
 namespace gradhaul {
 
+// What a GPU that writes to a peer through PCIe sends as one train, and how much of it may wait
+// before its link: enough to keep the link busy, little enough to take turns.
+inline constexpr std::int32_t kPeerTrain = 4096;
+inline constexpr std::int64_t kPeerBuffer = 4 * kPeerTrain;
+// The same where a device names no transmit buffer.
+inline constexpr std::int64_t kUnboundedBufferPackets = 64;
+
 struct QueuePair {
   std::int32_t injector = kNone;
   std::int32_t head = kNone;  // messages
