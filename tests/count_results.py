@@ -1,5 +1,5 @@
-"""Prints how many tests of a JUnit report passed, failed and were skipped; each failed one by name on
-standard error."""
+"""Prints how many tests of a JUnit report passed, failed and were skipped, and the names of those
+that failed on standard error."""
 
 import sys
 import xml.etree.ElementTree as ElementTree

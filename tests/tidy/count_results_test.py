@@ -1,4 +1,4 @@
-"""What tests/run.sh counts is what ctest reported: a crash, a time-out and a missing program fail."""
+"""What tests/run.sh counts is what ctest reported; a crash and a missing program are failures."""
 
 import contextlib
 import io
