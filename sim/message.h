@@ -58,6 +58,7 @@ struct SimulatedConnection {
   Path data;
   Path credit;
   std::int64_t writes = 0;
+  std::int32_t credits_in_flight = 0;
   // Data messages in the order of their posts: completions are delivered in that order, whatever
   // the queue pairs do.
   BoundedQueue<std::int32_t> arriving;

@@ -157,6 +157,7 @@ void PacketTransport::credit_arrived(std::int32_t index) {
 }
 
 void PacketTransport::credit_done(std::int32_t index) {
+  --connection_of(message(index)).credits_in_flight;
   Completion completion;
   completion.kind = CompletionKind::kCreditDone;
   completion.id = connection_of(message(index)).at_destination;

@@ -2,18 +2,33 @@
 
 #include "sim/packet_transport.h"
 
+#include <limits>
 #include <map>
 #include <tuple>
 
 #include "core/prediction_request.h"
 
 namespace gradhaul {
+namespace {
+
+// What a GPU that writes to a peer through PCIe sends as one train, and how much of it may wait
+// before its link: enough to keep the link busy, little enough to take turns.
+constexpr std::int32_t kPeerTrain = 4096;
+constexpr std::int64_t kPeerBuffer = 4 * kPeerTrain;
+// The same where a device names no transmit buffer.
+constexpr std::int64_t kUnboundedBufferPackets = 64;
+
+// Messages count their bytes in 32 bits.
+constexpr Bytes kMaxWrite{std::numeric_limits<std::int32_t>::max()};
+
+}  // namespace
 
 class PacketTransport::RankTransport final : public Transport {
  public:
   RankTransport(PacketTransport& all, Rank rank) : all_(all), rank_(rank) {}
   TransportLimits limits() const override {
     TransportLimits limits;
+    limits.max_write = kMaxWrite;
     limits.max_writes_in_flight = 2 * all_.communication_.slots;
     return limits;
   }
@@ -236,6 +251,7 @@ std::int32_t PacketTransport::add_message(std::int32_t connection, const WriteRe
 }
 
 void PacketTransport::post(Rank rank, const WriteRequest& request) {
+  GRADHAUL_ASSERT(request.length <= kMaxWrite, "no write is longer than the limits say");
   const std::int32_t number = local_to_connection_[static_cast<std::size_t>(rank)]
                                                   [static_cast<std::size_t>(request.connection)];
   const std::int32_t index = add_message(number, request);
@@ -243,7 +259,11 @@ void PacketTransport::post(Rank rank, const WriteRequest& request) {
   SimulatedConnection& connection = connection_of(added);
   const Path& path = path_of(added);
   const std::int64_t now = context_.engine.now();
-  if (!added.credit) {
+  if (added.credit) {
+    ++connection.credits_in_flight;
+    GRADHAUL_ASSERT(connection.credits_in_flight <= 2 * communication_.slots,
+                    "no more credits are in flight than the limits say");
+  } else {
     connection.arriving.push(index);
     connection.finishing.push(index);
     memory_.book(path.source_gpu, {added.amount}, now);

@@ -53,11 +53,11 @@ inline constexpr Duration kPcieLinkLatency{20'000};
 // and ordered sets. Rounded down to whole bits a second.
 constexpr BitRate pcie_rate(PcieLink link, double dllp_overhead) {
   const PcieGeneration generation = kPcieGenerations.at(static_cast<std::size_t>(link.generation));
-  const std::int64_t coded = generation.transfers_per_second / generation.coding_denominator *
-                             link.lanes * generation.coding_numerator;
   // One part in a million is finer than any overhead is known, and keeps the arithmetic integral.
   const auto overhead_ppm = static_cast<std::int64_t>(dllp_overhead * 1e6 + 0.5);
-  return {coded / 1'000'000 * (1'000'000 - overhead_ppm)};
+  const Int128 coded = Int128{generation.transfers_per_second} * link.lanes *
+                       generation.coding_numerator * (1'000'000 - overhead_ppm);
+  return {static_cast<std::int64_t>(coded / (generation.coding_denominator * 1'000'000))};
 }
 
 // TLPs that a receiver's posted (or completion) credits let be outstanding, of `unit` payload
