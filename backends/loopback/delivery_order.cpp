@@ -25,6 +25,15 @@ std::size_t RandomChooser::choose(std::span<const Deliverable> deliverable) {
   return static_cast<std::size_t>((draw * deliverable.size()) >> 32);
 }
 
+std::size_t StarvingChooser::choose(std::span<const Deliverable> deliverable) {
+  const std::size_t first = random_.choose(deliverable);
+  for (std::size_t i = 0; i < deliverable.size(); ++i) {
+    const std::size_t index = (first + i) % deliverable.size();
+    if (deliverable[index].kind != starved_) return index;
+  }
+  return first;
+}
+
 std::int32_t DeliveryAgenda::add_queue(Rank rank, CompletionKind kind, std::int32_t id) {
   const auto queue = static_cast<std::int32_t>(queues_.size());
   queues_.push_back({{.ordinal = 0, .queue = queue, .rank = rank, .kind = kind, .id = id}, {}});

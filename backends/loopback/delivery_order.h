@@ -29,9 +29,7 @@ class DeliveryChooser {
  public:
   // An index into `deliverable`, which is not empty and is in the order of the posts.
   virtual std::size_t choose(std::span<const Deliverable> deliverable) = 0;
-
- protected:
-  ~DeliveryChooser() = default;
+  virtual ~DeliveryChooser() = default;
 };
 
 class FifoChooser final : public DeliveryChooser {
@@ -47,6 +45,18 @@ class RandomChooser final : public DeliveryChooser {
 
  private:
   std::uint64_t state_;
+};
+
+// Any order, but completions of one kind wait until nothing else is deliverable: far from what
+// chance comes upon, and where those show who relies on a completion without waiting for it.
+class StarvingChooser final : public DeliveryChooser {
+ public:
+  StarvingChooser(CompletionKind starved, std::uint64_t seed) : starved_(starved), random_(seed) {}
+  std::size_t choose(std::span<const Deliverable> deliverable) override;
+
+ private:
+  CompletionKind starved_;
+  RandomChooser random_;
 };
 
 // All that is posted and not delivered.

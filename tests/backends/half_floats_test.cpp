@@ -39,7 +39,8 @@ void expect_narrows_as_oracle(DataType type, const Narrow& narrow) {
   };
   for_each_decision(type, check);
   std::mt19937 random(1);
-  for (int i = 0; i < 1'000'000; ++i) check(std::bit_cast<float>(static_cast<std::uint32_t>(random())));
+  for (int i = 0; i < 1'000'000; ++i)
+    check(std::bit_cast<float>(static_cast<std::uint32_t>(random())));
   EXPECT_EQ(wrong, 0);
 }
 

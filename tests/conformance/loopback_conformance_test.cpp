@@ -4,7 +4,7 @@
 namespace gradhaul::conformance {
 namespace {
 
-using Loopbacks = testing::Types<FifoLoopback, RandomLoopback>;
+using Loopbacks = testing::Types<FifoLoopback, RandomLoopback, StarvingLoopback>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Loopback, TransportConformance, Loopbacks);
 
 }  // namespace

@@ -14,10 +14,9 @@ namespace gradhaul::conformance {
 
 class LoopbackConformanceWorld final : public ConformanceWorld {
  public:
-  // Without a chooser, first in, first out.
   LoopbackConformanceWorld(const WorldShape& shape, const LoopbackSettings& settings,
-                           std::unique_ptr<RandomChooser> random = nullptr)
-      : in_place_(shape.in_place), random_(std::move(random)) {
+                           std::unique_ptr<DeliveryChooser> chooser)
+      : in_place_(shape.in_place), chooser_(std::move(chooser)) {
     std::vector<LoopbackRank> ranks;
     for (std::size_t rank = 0; rank < shape.connections.size(); ++rank) {
       Memory& memory = memory_.emplace_back();
@@ -40,7 +39,7 @@ class LoopbackConformanceWorld final : public ConformanceWorld {
   bool step() override {
     const std::span<const Deliverable> deliverable = fabric_->deliverable();
     if (deliverable.empty()) return false;
-    fabric_->deliver(random_ ? random_->choose(deliverable) : 0, sinks_);
+    fabric_->deliver(chooser_->choose(deliverable), sinks_);
     return true;
   }
   std::span<std::byte> memory(Rank rank, Region region) override {
@@ -62,7 +61,7 @@ class LoopbackConformanceWorld final : public ConformanceWorld {
   static std::size_t size(Bytes bytes) { return static_cast<std::size_t>(bytes.count); }
 
   bool in_place_;
-  std::unique_ptr<RandomChooser> random_;
+  std::unique_ptr<DeliveryChooser> chooser_;
   std::vector<Memory> memory_;
   std::vector<CompletionSink*> sinks_;
   std::unique_ptr<LoopbackFabric> fabric_;
@@ -72,22 +71,38 @@ class FifoLoopback final : public TransportHarness {
  public:
   std::unique_ptr<ConformanceWorld> make_world(const WorldShape& shape,
                                                std::uint64_t /*seed*/) const override {
-    return std::make_unique<LoopbackConformanceWorld>(shape, LoopbackSettings{});
+    return std::make_unique<LoopbackConformanceWorld>(shape, LoopbackSettings{},
+                                                      std::make_unique<FifoChooser>());
   }
 };
 
-// Any order, bytes read as late as may be, slots overwritten once returned, sources watched, and by
-// the seed as few writes in flight as one.
+// Bytes read as late as may be, slots overwritten once returned, sources watched, and by the seed
+// as few writes in flight as one.
+inline LoopbackSettings strict_settings(std::uint64_t seed) {
+  LoopbackSettings settings;
+  settings.poison_returned_slots = true;
+  settings.check_sources = true;
+  if (seed % 4 != 0) settings.limits.max_writes_in_flight = static_cast<std::int32_t>(seed % 4);
+  return settings;
+}
+
 class RandomLoopback final : public TransportHarness {
  public:
   std::unique_ptr<ConformanceWorld> make_world(const WorldShape& shape,
                                                std::uint64_t seed) const override {
-    LoopbackSettings settings;
-    settings.poison_returned_slots = true;
-    settings.check_sources = true;
-    if (seed % 4 != 0) settings.limits.max_writes_in_flight = static_cast<std::int32_t>(seed % 4);
-    return std::make_unique<LoopbackConformanceWorld>(shape, settings,
+    return std::make_unique<LoopbackConformanceWorld>(shape, strict_settings(seed),
                                                       std::make_unique<RandomChooser>(seed));
+  }
+};
+
+// Each kind of completion in turn comes last.
+class StarvingLoopback final : public TransportHarness {
+ public:
+  std::unique_ptr<ConformanceWorld> make_world(const WorldShape& shape,
+                                               std::uint64_t seed) const override {
+    const auto kind = static_cast<CompletionKind>(seed % 5);
+    return std::make_unique<LoopbackConformanceWorld>(
+        shape, strict_settings(seed), std::make_unique<StarvingChooser>(kind, seed));
   }
 };
 
