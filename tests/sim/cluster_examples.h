@@ -3,6 +3,8 @@
 // Clusters for the simulator's tests, with every value that a closed form needs in sight.
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/cluster.h"
 #include "core/prediction_request.h"
@@ -48,6 +50,86 @@ inline Cluster bare_pair(int generation, BitRate link, Bytes mtu) {
   cluster.network.link = link;
   cluster.network.mtu = mtu;
   cluster.network.topology.kind = TopologyKind::kBackToBack;
+  return cluster;
+}
+
+// The same without PCIe: NICs reach memory in no time.
+inline Cluster bare_wire(BitRate link, Bytes mtu) {
+  Cluster cluster = bare_pair(5, link, mtu);
+  cluster.node.pcie.clear();
+  return cluster;
+}
+
+// Devices that take their time, each stage another, so that a stage left out or counted twice
+// shows.
+inline void give_latencies(Node& node) {
+  node.gpu.read_latency = 700_ns;
+  node.gpu.write_latency = 150_ns;
+  node.gpu.kernel_launch = 4_us;
+  node.gpu.flag_latency = 500_ns;
+  node.nic.post = 75_ns;
+  node.nic.doorbell = 203_ns;
+  node.nic.wqe_fetch = 351_ns;
+  node.nic.transmit_latency = 199_ns;
+  node.nic.receive_latency = 211_ns;
+  node.nic.completion = 227_ns;
+}
+
+// HGX H100: a GPU and a 400 Gb/s NIC below each of eight PCIe 5 switches, four at each socket;
+// NVSwitch. Numbers as in scenarios/nodes and scenarios/devices.
+inline Node hgx_h100() {
+  Node node = bare_node(8, 5);
+  node.name = "hgx-h100";
+  give_latencies(node);
+  node.sockets = 2;
+  for (std::size_t i = 4; i < 8; ++i) node.pcie[i].parent = "socket1";
+  node.socket_link = {90_GBps, 100_ns};
+  node.root_complex.peer_to_peer_across_sockets = 22_GBps;
+  node.root_complex.tlp_split = Bytes{64};
+  node.gpu.memory_bandwidth = 3350_GBps;
+  node.gpu.reduce_bandwidth = 37_GBps;
+  node.nic.rate = 400_Gbps;
+  node.nic.message_rate = 330'000'000;
+  node.nvlink = Nvlink{450_GBps, 0.824, 700_ns};
+  return node;
+}
+
+// DGX A100: four PCIe 4 switches with two GPUs and two 200 Gb/s NICs each, two at each socket.
+inline Node dgx_a100() {
+  Node node = bare_node(8, 4);
+  node.name = "dgx-a100";
+  give_latencies(node);
+  node.sockets = 2;
+  node.pcie.clear();
+  for (int i = 0; i < 4; ++i) {
+    const std::string even = std::to_string(2 * i);
+    const std::string odd = std::to_string(2 * i + 1);
+    node.pcie.push_back({"sw" + std::to_string(i),
+                         i < 2 ? "socket0" : "socket1",
+                         PcieLink{4, 16},
+                         {"gpu" + even, "gpu" + odd, "nic" + even, "nic" + odd}});
+  }
+  node.socket_link = {108_GBps, 100_ns};
+  node.root_complex.peer_to_peer_read = 22_GBps;
+  node.root_complex.peer_to_peer_write = 22_GBps;
+  node.root_complex.peer_to_peer_across_sockets = 16_GBps;
+  node.gpu.memory_bandwidth = 2039_GBps;
+  node.gpu.reduce_bandwidth = BitRate{22'500'000'000 * 8};
+  node.nic.rate = 200_Gbps;
+  node.nic.message_rate = 215'000'000;
+  node.nvlink = Nvlink{300_GBps, 0.80, 700_ns};
+  return node;
+}
+
+// All NICs at one switch, every GPU a rank.
+inline Cluster one_switch(const Node& node, int nodes, BitRate link) {
+  Cluster cluster;
+  cluster.nodes = nodes;
+  cluster.node = node;
+  cluster.network.link = link;
+  cluster.network.topology.kind = TopologyKind::kSingleSwitch;
+  cluster.network.topology.leaves = 1;
+  cluster.ranks_per_node = node.gpu_count;
   return cluster;
 }
 

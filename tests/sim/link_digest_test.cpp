@@ -1,0 +1,107 @@
+#include "sim/link_digest.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <vector>
+
+#include "tests/sim/draws.h"
+
+namespace gradhaul {
+namespace {
+
+using examples::Draws;
+
+// Schoolbook: doubles and adds, never exceeding 2^62.
+std::uint64_t slow_multiply_mod(std::uint64_t a, std::uint64_t b) {
+  std::uint64_t product = 0;
+  for (; b != 0; b >>= 1) {
+    if ((b & 1) != 0) product = (product + a) % kDigestModulus;
+    a = a * 2 % kDigestModulus;
+  }
+  return product;
+}
+
+TEST(LinkDigest, MultipliesModuloTheMersennePrime) {
+  EXPECT_EQ(kDigestModulus, 2305843009213693951U);
+  EXPECT_EQ(multiply_mod(kDigestModulus - 1, kDigestModulus - 1), 1U);
+  Draws draws(1);
+  for (int i = 0; i < 20'000; ++i) {
+    const std::uint64_t a = mix64(static_cast<std::uint64_t>(i)) % kDigestModulus;
+    const std::uint64_t b = mix64(a + 7) % kDigestModulus;
+    ASSERT_EQ(multiply_mod(a, b), slow_multiply_mod(a, b)) << a << " * " << b;
+  }
+}
+
+struct Record {
+  std::int64_t start;
+  std::int64_t ordinal;
+  std::int64_t step;
+};
+
+LinkDigest digest_of(const std::vector<Record>& records) {
+  LinkDigest digest;
+  for (const Record& r : records) digest.add(r.start, r.ordinal, r.step);
+  return digest;
+}
+
+TEST(LinkDigest, EveryPartOfARecordAndTheirOrderCount) {
+  const std::vector<Record> base{{10, 0, 1}, {30, 1, 1}, {60, 0, 1}, {90, 2, 2}};
+  const std::uint64_t value = digest_of(base).value;
+  EXPECT_EQ(digest_of(base).value, value);
+  EXPECT_EQ(digest_of(base).count, 4);
+  EXPECT_EQ(digest_of(base).last_start, 90);
+  EXPECT_LT(value, kDigestModulus);
+  for (std::size_t i = 0; i < base.size(); ++i) {
+    for (int part = 0; part < 3; ++part) {
+      std::vector<Record> changed = base;
+      if (part == 0) changed[i].start += 1;
+      if (part == 1) changed[i].ordinal += 1;
+      if (part == 2) changed[i].step += 1;
+      EXPECT_NE(digest_of(changed).value, value) << "record " << i << " part " << part;
+    }
+  }
+  std::vector<Record> swapped = base;
+  std::swap(swapped[0].ordinal, swapped[1].ordinal);
+  EXPECT_NE(digest_of(swapped).value, value);
+  EXPECT_NE(digest_of({base.begin(), base.end() - 1}).value, value);
+}
+
+// Only differences enter: the same service at a later time differs in its first record alone.
+TEST(LinkDigest, APeriodIsOneAffineMap) {
+  const std::vector<Record> period{{5, 0, 1}, {17, 1, 1}, {40, 0, 2}, {41, 3, 1}};
+  constexpr std::int64_t kLength = 50;
+  const auto run = [&](LinkDigest& digest, std::int64_t from) {
+    for (const Record& r : period) digest.add(from + r.start, r.ordinal, r.step);
+  };
+  // d -> a d + b over one period: a = K^4, and b from any one application of it.
+  const std::uint64_t a = multiply_mod(multiply_mod(kDigestFactor, kDigestFactor),
+                                       multiply_mod(kDigestFactor, kDigestFactor));
+  LinkDigest digest;
+  run(digest, 0);
+  const std::uint64_t before = digest.value;
+  run(digest, kLength);
+  const std::uint64_t b =
+      (digest.value + kDigestModulus - multiply_mod(before, a)) % kDigestModulus;
+  for (int n = 2; n < 50; ++n) {
+    const std::uint64_t expected = (multiply_mod(digest.value, a) + b) % kDigestModulus;
+    run(digest, n * kLength);
+    ASSERT_EQ(digest.value, expected) << "period " << n;
+  }
+}
+
+TEST(RunDigest, DependsOnEachNumberAndTheirOrder) {
+  const auto of = [](const std::vector<std::uint64_t>& numbers) {
+    RunDigest digest;
+    for (const std::uint64_t number : numbers) digest.add(number);
+    return digest.value();
+  };
+  EXPECT_EQ(of({1, 2, 3}), of({1, 2, 3}));
+  EXPECT_NE(of({1, 2, 3}), of({1, 3, 2}));
+  EXPECT_NE(of({1, 2, 3}), of({1, 2, 4}));
+  EXPECT_NE(of({1, 2, 3}), of({1, 2}));
+  EXPECT_NE(of({0}), of({}));
+}
+
+}  // namespace
+}  // namespace gradhaul
