@@ -12,6 +12,9 @@ constexpr double kNearlyBusy = 0.8;
 // Less of the critical path than this in returned slots is chance.
 constexpr double kSlotShare = 0.05;
 constexpr double kEqual = 1e-3;
+// A kind of resource with less than this part of the first one's share of the path is not what
+// makes the first one wait.
+constexpr std::int64_t kPassedOn = 4;
 
 bool is_latency(Cause cause) {
   return cause == Cause::kLatency || cause == Cause::kDoorbell || cause == Cause::kCompletion ||
@@ -110,44 +113,76 @@ std::vector<TimePart> time_parts(const PacketWorld& world) {
   return parts;
 }
 
-std::string limited_by(const PacketWorld& world, const std::vector<ResourceUse>& resources) {
+namespace {
+
+// The busiest of a kind, and how many are as busy.
+struct Busiest {
+  const ResourceUse* use = nullptr;  // the first of those that share the first place
+  int equal = 0;
+  double utilisation = 0;
+};
+
+Busiest busiest_of(const std::string& kind, const std::vector<ResourceUse>& resources) {
+  Busiest busiest;
+  for (const ResourceUse& use : resources) {
+    if (use.kind == kind) busiest.utilisation = std::max(busiest.utilisation, use.utilisation);
+  }
+  for (const ResourceUse& use : resources) {
+    if (use.kind != kind || use.utilisation < busiest.utilisation * (1 - kEqual)) continue;
+    if (++busiest.equal == 1) busiest.use = &use;
+  }
+  return busiest;
+}
+
+// Of the critical path, in ps.
+struct PathShares {
   std::map<std::string, std::int64_t> by_kind;
   std::int64_t latency = 0;
   std::int64_t slots = 0;
   std::int64_t whole = 0;
+};
+
+PathShares path_shares(const PacketWorld& world) {
+  PathShares shares;
   for (const TracePart& part : world.critical_path()) {
-    whole += part.ps;
+    shares.whole += part.ps;
     if (part.cause == Cause::kSlots) {
-      slots += part.ps;
+      shares.slots += part.ps;
     } else if (is_latency(part.cause) || part.resource == kNoResource) {
-      latency += part.ps;
+      shares.latency += part.ps;
     } else {
       const auto resource = static_cast<std::size_t>(part.resource);
-      by_kind[world.fabric().resources()[resource].kind] += part.ps;
+      shares.by_kind[world.fabric().resources()[resource].kind] += part.ps;
     }
   }
-  const auto most =
-      std::max_element(by_kind.begin(), by_kind.end(),
-                       [](const auto& a, const auto& b) { return a.second < b.second; });
-  const bool has_resource = most != by_kind.end() && most->second > latency;
-  const ResourceUse* busiest = nullptr;
-  int equal = 0;
-  if (has_resource) {
-    for (const ResourceUse& use : resources) {
-      if (use.kind != most->first) continue;
-      if (busiest == nullptr || use.utilisation > busiest->utilisation) busiest = &use;
-    }
-    for (const ResourceUse& use : resources) {
-      if (use.kind != most->first) continue;
-      if (use.utilisation < busiest->utilisation * (1 - kEqual)) continue;
-      // The first of those that share the first place speaks for them.
-      if (++equal == 1) busiest = &use;
-    }
+  return shares;
+}
+
+// The path waits most for resources of the first kind; but where these are not nearly busy, they
+// only pass on what a busy one of another kind makes wait behind it.
+Busiest narrowest(const PathShares& shares, const std::vector<ResourceUse>& resources) {
+  std::vector<std::pair<std::int64_t, std::string>> kinds;
+  for (const auto& [kind, ps] : shares.by_kind) kinds.emplace_back(-ps, kind);
+  std::sort(kinds.begin(), kinds.end());
+  if (kinds.empty() || -kinds.front().first <= shares.latency) return {};
+  for (const auto& [negative_ps, kind] : kinds) {
+    if (-negative_ps * kPassedOn < -kinds.front().first) break;
+    const Busiest busiest = busiest_of(kind, resources);
+    if (busiest.utilisation >= kNearlyBusy) return busiest;
   }
-  const bool nearly_busy = busiest != nullptr && busiest->utilisation >= kNearlyBusy;
-  if (!nearly_busy && share(slots, whole) >= kSlotShare) return "slots";
-  if (busiest == nullptr) return "latency";
-  return equal > 1 ? busiest->name + " (" + std::to_string(equal) + " equal)" : busiest->name;
+  return busiest_of(kinds.front().second, resources);
+}
+
+}  // namespace
+
+std::string limited_by(const PacketWorld& world, const std::vector<ResourceUse>& resources) {
+  const PathShares shares = path_shares(world);
+  const Busiest narrow = narrowest(shares, resources);
+  const bool nearly_busy = narrow.use != nullptr && narrow.utilisation >= kNearlyBusy;
+  if (!nearly_busy && share(shares.slots, shares.whole) >= kSlotShare) return "slots";
+  if (narrow.use == nullptr) return "latency";
+  return narrow.equal > 1 ? narrow.use->name + " (" + std::to_string(narrow.equal) + " equal)"
+                          : narrow.use->name;
 }
 
 }  // namespace gradhaul
