@@ -14,7 +14,7 @@ namespace gradhaul {
 
 }  // namespace gradhaul
 
-#define GRADHAUL_ASSERT(condition, explanation)                                   \
-  (static_cast<bool>(condition)                                                   \
-       ? static_cast<void>(0)                                                     \
+#define GRADHAUL_ASSERT(condition, explanation) \
+  (static_cast<bool>(condition)                 \
+       ? static_cast<void>(0)                   \
        : ::gradhaul::assertion_failed(#condition, __FILE__, __LINE__, explanation))

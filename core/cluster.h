@@ -34,25 +34,25 @@ struct GpuModel {
 
 struct NicModel {
   std::string name;
-  BitRate rate = kUnlimited;     // the greatest line rate of a port
-  std::optional<PcieLink> pcie;  // nothing: as for GpuModel
-  Duration post;                 // CPU time to write one work request
-  Duration doorbell;             // MMIO write: until the NIC sees it
-  Duration wqe_fetch;            // the NIC reads the work request
-  Duration transmit_latency;     // payload is in the NIC: until its first bit is on the wire
-  Duration receive_latency;      // last bit in the NIC: until the first TLP or the ACK leaves
-  Duration completion;           // CQE written, polled and handled
-  Bytes transmit_buffer{};       // payload asked for or held, not yet sent; 0: no limit
-  Bytes receive_buffer{};        // per lane; only where the network does not say (0: no limit)
+  BitRate rate = kUnlimited;      // the greatest line rate of a port
+  std::optional<PcieLink> pcie;   // nothing: as for GpuModel
+  Duration post;                  // CPU time to write one work request
+  Duration doorbell;              // MMIO write: until the NIC sees it
+  Duration wqe_fetch;             // the NIC reads the work request
+  Duration transmit_latency;      // payload is in the NIC: until its first bit is on the wire
+  Duration receive_latency;       // last bit in the NIC: until the first TLP or the ACK leaves
+  Duration completion;            // CQE written, polled and handled
+  Bytes transmit_buffer{};        // payload asked for or held, not yet sent; 0: no limit
+  Bytes receive_buffer{};         // per lane; only where the network does not say (0: no limit)
   std::int64_t message_rate = 0;  // work requests a second, all queue pairs; 0: no limit
 };
 
 // A switch of the PCIe tree and what hangs below it, or devices directly at a socket.
 struct PcieBranch {
-  std::string switch_name;            // empty: the devices hang at `parent` directly
-  std::string parent;                 // "socketN" or another switch's name
-  std::optional<PcieLink> link;       // the switch's uplink; without a switch: caps the devices' own
-  std::vector<std::string> devices;   // "gpuN", "nicN"
+  std::string switch_name;           // empty: the devices hang at `parent` directly
+  std::string parent;                // "socketN" or another switch's name
+  std::optional<PcieLink> link;      // the switch's uplink; without a switch: caps the devices' own
+  std::vector<std::string> devices;  // "gpuN", "nicN"
 };
 
 struct PcieSettings {
@@ -71,7 +71,7 @@ struct RootComplex {
   // Zero: the root complexes pass no peer-to-peer across the socket link.
   BitRate peer_to_peer_across_sockets = kUnlimited;
   Duration latency{300'000};
-  Bytes read_completion{64};     // the piece in which reads of host memory are answered
+  Bytes read_completion{64};       // the piece in which reads of host memory are answered
   std::optional<Bytes> tlp_split;  // a peer's TLPs are passed on in pieces of this size
 };
 
@@ -125,7 +125,7 @@ struct Network {
   double node_cable_metres = 3;
   double spine_cable_metres = 30;
   Topology topology;
-  double oversubscription = 1;  // downlinks over uplinks of a leaf
+  double oversubscription = 1;       // downlinks over uplinks of a leaf
   Duration switch_latency{200'000};  // first bit in until first bit out
   Bytes vl_buffer{64 * 1024};        // receive buffer of a port and lane; 0: no limit
   Duration credit_return{300'000};   // both ends' handling of a credit update, cables apart

@@ -1,9 +1,9 @@
 #pragma once
 
-// The seam to whatever adds: a CPU, a GPU kernel, or the model of one. Asynchronous; requests of one
-// stream (a channel of a rank) complete in post order with kReduceDone, id = stream, and may not
-// complete from inside post_reduce(). Three-address, so that out-of-place costs no copy: `target`
-// may be the same memory as `left`.
+// The seam to whatever adds: a CPU, a GPU kernel, or the model of one. Asynchronous; requests of
+// one stream (a channel of a rank) complete in post order with kReduceDone, id = stream, and may
+// not complete from inside post_reduce(). Three-address, so that out-of-place costs no copy:
+// `target` may be the same memory as `left`.
 
 #include <cstdint>
 
@@ -23,7 +23,7 @@ struct ReduceRequest {
   ReduceKind kind = ReduceKind::kCopy;
   BufferRef target;
   BufferRef left;
-  BufferRef right;  // kReduce
+  BufferRef right;         // kReduce
   std::int64_t count = 0;  // elements, at least 1
   DataType datatype = DataType::kFp32;
   Reduction reduction = Reduction::kSum;  // kAvg adds, and divides by `divisor` at the last

@@ -33,8 +33,8 @@ struct ResultRow {
   DataType datatype = DataType::kFp32;
   Reduction reduction = Reduction::kSum;
   Duration time;
-  Bytes bytes_sent_per_rank;  // the largest over ranks
-  std::string limited_by;     // "node0.nic0 (32 equal)", "latency", "slots"
+  Bytes bytes_sent_per_rank;    // the largest over ranks
+  std::string limited_by;       // "node0.nic0 (32 equal)", "latency", "slots"
   std::vector<TimePart> parts;  // add up to time; sorted, the largest first
 };
 
@@ -76,9 +76,9 @@ struct Prediction {
   std::optional<Duration> error_bound;  // where not exact
   int channels = 0;
   std::vector<std::vector<Rank>> rings;
-  std::vector<ResultRow> rows;           // one per size
-  std::vector<ResourceUse> resources;    // of the last row, in name order
-  std::vector<PortCounters> counters;    // of the last row, those not all zero, in name order
+  std::vector<ResultRow> rows;         // one per size
+  std::vector<ResourceUse> resources;  // of the last row, in name order
+  std::vector<PortCounters> counters;  // of the last row, those not all zero, in name order
   std::vector<std::string> notes;
   bool interrupted = false;  // only the rows that were finished are here
   RunCost cost;

@@ -34,10 +34,10 @@ enum class WriteKind : std::uint8_t {
 struct WriteRequest {
   ConnectionId connection = 0;
   WriteKind kind = WriteKind::kData;
-  BufferRef source;                  // kData
-  Bytes length;                      // kData, at least 1
-  std::int32_t slot = 0;             // kData
-  std::int32_t slots_returned = 0;   // kCredit, at least 1
+  BufferRef source;                 // kData
+  Bytes length;                     // kData, at least 1
+  std::int32_t slot = 0;            // kData
+  std::int32_t slots_returned = 0;  // kCredit, at least 1
 };
 
 struct TransportLimits {
