@@ -77,7 +77,7 @@ CollectiveEngine::Implementation::Implementation(const Schedule& schedule, Rank 
                                                  const EngineSettings& settings)
     : settings_(settings),
       element_(size_of(settings.datatype)),
-      state_{schedule, rank, {}, {}, {}},
+      state_{schedule, rank, schedule.lanes(), {}, {}, {}},
       loader_(schedule, rank, state_.ends) {
   GRADHAUL_ASSERT(rank >= 0 && rank < schedule.ranks(), "no such rank");
   GRADHAUL_ASSERT(schedule.lanes() <= kMaxLanes, "too many lanes");
@@ -192,7 +192,7 @@ void CollectiveEngine::Implementation::advance(Lane& lane) {
 
 std::uint32_t CollectiveEngine::Implementation::lanes_waiting_on(const Lane& lane) const {
   std::uint32_t waiting = 0;
-  for (int number = 0; number < state_.schedule.lanes(); ++number) {
+  for (int number = 0; number < state_.lanes_per_channel; ++number) {
     const Lane& other = state_.lane(lane.layout.channel, number);
     if (&other != &lane && other.waits_on == lane.layout.number) waiting |= 1U << number;
   }

@@ -54,6 +54,7 @@ struct Lane {
 struct EngineState {
   const Schedule& schedule;
   Rank rank = 0;
+  int lanes_per_channel = 1;
   std::vector<ConnectionEnd> ends;
   std::vector<Connection> connections;  // of the same index
   std::vector<Lane> lanes;              // by channel, then number
@@ -64,10 +65,10 @@ struct EngineState {
   }
   const ConnectionEnd& end(ConnectionId id) const { return ends[static_cast<std::size_t>(id)]; }
   Lane& lane(int channel, int number) {
-    return lanes[static_cast<std::size_t>(channel * schedule.lanes() + number)];
+    return lanes[static_cast<std::size_t>(channel * lanes_per_channel + number)];
   }
   const Lane& lane(int channel, int number) const {
-    return lanes[static_cast<std::size_t>(channel * schedule.lanes() + number)];
+    return lanes[static_cast<std::size_t>(channel * lanes_per_channel + number)];
   }
   bool dependency_met(const Lane& waiting, const Item& item) const {
     return !item.after ||

@@ -17,13 +17,14 @@ std::int64_t allocations = 0;
 
 }  // namespace
 
-void* operator new(std::size_t size) {
+// Out of line, lest the compiler see malloc and free and miss their pairing with these.
+[[gnu::noinline]] void* operator new(std::size_t size) {
   ++allocations;
   if (void* memory = std::malloc(size)) return memory;
   throw std::bad_alloc();
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace gradhaul {
 namespace {
