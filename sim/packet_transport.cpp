@@ -11,13 +11,6 @@
 namespace gradhaul {
 namespace {
 
-// What a GPU that writes to a peer through PCIe sends as one train, and how much of it may wait
-// before its link: enough to keep the link busy, little enough to take turns.
-constexpr std::int32_t kPeerTrain = 4096;
-constexpr std::int64_t kPeerBuffer = 4 * kPeerTrain;
-// The same where a device names no transmit buffer.
-constexpr std::int64_t kUnboundedBufferPackets = 64;
-
 // Messages count their bytes in 32 bits.
 constexpr Bytes kMaxWrite{std::numeric_limits<std::int32_t>::max()};
 
