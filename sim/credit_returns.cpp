@@ -85,7 +85,7 @@ std::int64_t CreditReturns::time_of(std::int64_t now, std::int64_t units) const 
   return now;
 }
 
-void CreditReturns::take(std::int64_t units) {
+void CreditReturns::take_coming(std::int64_t units) {
   GRADHAUL_ASSERT(units <= known(), "credits are never negative");
   const std::int64_t at_hand = std::min(units, available_);
   available_ -= at_hand;

@@ -41,7 +41,13 @@ class CreditReturns {
   // When `units` (at most known()) are usable together.
   std::int64_t time_of(std::int64_t now, std::int64_t units) const;
   // Uses the earliest `units`, at most known().
-  void take(std::int64_t units);
+  void take(std::int64_t units) {
+    if (units <= available_) {
+      available_ -= units;
+    } else {
+      take_coming(units);
+    }
+  }
 
  private:
   const CreditRun& run(std::int64_t i) const {
@@ -50,6 +56,7 @@ class CreditReturns {
   CreditRun& run(std::int64_t i) {
     return runs_[static_cast<std::size_t>(head_ + i) & (runs_.size() - 1)];
   }
+  void take_coming(std::int64_t units);
   void drop_front() {
     ++head_;
     --count_;

@@ -4,8 +4,6 @@
 #include <bit>
 #include <limits>
 
-#include "core/assert.h"
-
 namespace gradhaul {
 
 EventWheel::EventWheel() { heads_.fill(-1); }
@@ -114,20 +112,6 @@ bool EventWheel::open_next_bucket() {
   }
   sort_opened();
   return true;
-}
-
-std::int64_t EventWheel::next_time() {
-  if (cursor_ == opened_.size() && !open_next_bucket()) {
-    return std::numeric_limits<std::int64_t>::max();
-  }
-  return opened_[cursor_].time;
-}
-
-Event EventWheel::take() {
-  const std::int64_t time = next_time();
-  GRADHAUL_ASSERT(time != std::numeric_limits<std::int64_t>::max(), "there is an event to take");
-  --pending_;
-  return opened_[cursor_++];
 }
 
 }  // namespace gradhaul

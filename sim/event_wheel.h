@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/assert.h"
+
 namespace gradhaul {
 
 enum class Phase : std::uint8_t { kRelease, kPause, kArrival };
@@ -35,14 +37,30 @@ class EventWheel {
   // `event.time` is not before the last event taken.
   void schedule(const Event& event);
   // Time of the next event; INT64_MAX when there is none.
-  std::int64_t next_time();
+  std::int64_t next_time() {
+    if (cursor_ == opened_.size() && !open_next_bucket()) return INT64_MAX;
+    return opened_[cursor_].time;
+  }
+  // Whether an event at the time of the last one taken is left. Looks no further ahead: asking for
+  // the next time would open the next bucket, and what is then scheduled before it must be sorted
+  // in.
+  bool more_at(std::int64_t time) const {
+    return cursor_ < opened_.size() && opened_[cursor_].time == time;
+  }
   // Takes the next event; there is one.
-  Event take();
+  Event take() {
+    if (cursor_ == opened_.size()) {
+      const bool any = open_next_bucket();
+      GRADHAUL_ASSERT(any, "there is an event to take");
+    }
+    --pending_;
+    return opened_[cursor_++];
+  }
   bool empty() const { return pending_ == 0; }
 
  private:
-  static constexpr int kBucketBits = 10;  // 1.024 ns
-  static constexpr std::int64_t kBuckets = 4096;
+  static constexpr int kBucketBits = 8;
+  static constexpr std::int64_t kBuckets = 8192;
 
   struct Stored {
     Event event;

@@ -22,76 +22,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/credit_returns.h"
 #include "sim/event_wheel.h"
 #include "sim/fabric.h"
-#include "sim/link_digest.h"
+#include "sim/link_state.h"
+#include "sim/packet.h"
 #include "sim/trace_parts.h"
 
 namespace gradhaul {
-
-using FlowId = std::int32_t;
-using PacketId = std::int32_t;
-inline constexpr std::int32_t kNone = -1;
-
-// Packets of one kind between two ends, in order, over one route.
-struct FlowSpec {
-  Route route;
-  TrafficClass traffic_class = TrafficClass::kPosted;
-  std::uint8_t kind = 0;               // for Endpoints
-  bool data = false;                   // counts packet hops
-  bool notify_start = false;           // Endpoints hears when a packet starts on the first link
-  bool endpoint_keeps_buffer = false;  // credits of the last link are given back by what follows
-};
-
-struct Packet {
-  std::int64_t ready = 0;
-  std::int64_t sequence = 0;  // within its flow
-  std::int32_t next = kNone;
-  FlowId flow = kNone;
-  std::int32_t message = kNone;  // Endpoints' own
-  std::int32_t payload = 0;
-  std::int32_t extra = 0;          // bytes beside payload and the hop's overhead
-  std::int32_t asked = 0;          // payload that a read request asks for
-  LinkId ingress = kNoLink;        // whose far-end buffer it fills
-  std::int32_t ingress_units = 0;  // how much of it, in that link's credits
-  std::int32_t trace = kNone;
-  std::int16_t hop = 0;
-  std::int16_t units = 1;  // where the hop's unit is the whole packet: read requests may be several
-  bool last_part = true;   // the end of the packet; false for a piece cut off its front
-  bool last_of_message = false;
-};
-
-class Endpoints {
- public:
-  // A packet with notify_start has begun on its first link.
-  virtual void on_first_start(const Packet& packet, std::int64_t now) = 0;
-  // The packet's last bit will be there at `delivered`, which is known now. It is gone afterwards.
-  virtual void on_delivery(const Packet& packet, std::int64_t delivered) = 0;
-  virtual void on_event(std::uint32_t kind, std::int32_t index) = 0;
-
- protected:
-  ~Endpoints() = default;
-};
-
-struct LinkState {
-  std::int64_t free = 0;  // ps: when the transmitter is idle
-  std::int64_t carry = 0;
-  std::int64_t wake = INT64_MAX;  // a wake is scheduled for then
-  std::int32_t head[kTrafficClasses] = {kNone, kNone, kNone};
-  std::int32_t tail[kTrafficClasses] = {kNone, kNone, kNone};
-  std::uint8_t waiting = 0;  // classes with packets
-  bool listed = false;       // in the list of starts of this instant
-  CreditReturns credits[kTrafficClasses];
-  LinkDigest digest;
-  std::int64_t busy_total = 0;
-  std::int64_t payload_total = 0;
-  // Time with a packet ready that could not start, and the part of it without credits.
-  std::int64_t backlog_since = -1;
-  std::int64_t backlog_total = 0;
-  std::int64_t stall_since = -1;
-  std::int64_t stall_total = 0;
-};
 
 class PacketEngine {
  public:
@@ -102,7 +39,7 @@ class PacketEngine {
 
   std::int64_t now() const { return now_; }
   // Puts a packet before its flow's first link at `ready`; hop, sequence and flow are filled in.
-  void send(FlowId flow, Packet packet, std::int64_t ready);
+  void send(FlowId flow, const Packet& packet, std::int64_t ready);
   // Endpoints::on_event(kind, index) at `time`; kinds from 0, indices below 2^26.
   void schedule(std::int64_t time, std::uint32_t kind, std::int32_t index);
   // Where an endpoint that kept a buffer lets go of it with no packet following.
@@ -141,20 +78,24 @@ class PacketEngine {
     std::int32_t first_hop = 0;
     std::int32_t hops = 0;
     std::int64_t next_sequence = 0;
-    TrafficClass traffic_class = TrafficClass::kPosted;
     std::uint8_t kind = 0;
     bool data = false;
-    bool notify_start = false;
-    bool endpoint_keeps_buffer = false;
   };
+  // One link of one flow; those of a flow follow each other.
   struct FlowHop {
     LinkId link = kNoLink;
     std::int32_t unit = 0;
     std::int32_t overhead = 0;
     std::int32_t ordinal = 0;
     std::int64_t last_sequence = 0;
+    std::uint8_t traffic_class = 0;
+    bool last = false;
+    bool data = false;
+    bool notify_start = false;
+    bool endpoint_keeps_buffer = false;
     bool next_is_slower = true;  // the next link takes as long or longer: no waiting for the tail
     bool next_wants_whole = false;
+    TrainForm form;
   };
   struct Attempt {           // to start the packet at the head of a class
     std::int64_t units = 0;  // that can go now; 0: none
@@ -162,27 +103,32 @@ class PacketEngine {
   };
 
   Packet& packet(PacketId id) { return packets_[static_cast<std::size_t>(id)]; }
-  FlowHop& hop_of(const Packet& p) {
-    return hops_[static_cast<std::size_t>(flows_[static_cast<std::size_t>(p.flow)].first_hop +
-                                          p.hop)];
-  }
+  FlowHop& hop_of(const Packet& p) { return hops_[static_cast<std::size_t>(p.hop)]; }
+  LinkState& link_state(LinkId link) { return states_[static_cast<std::size_t>(link)]; }
   PacketId add_packet(const Packet& packet);
-  static std::int64_t units_on(const FlowHop& hop, const Packet& packet);
-  static std::int64_t wire_bytes(const FlowHop& hop, const Packet& packet);
-  std::int64_t credits_needed(LinkId link, const FlowHop& hop, const Packet& packet) const;
+  const TrainForm& form_of(FlowHop& hop, const Packet& p) {
+    if (hop.form.key != form_key(p)) compute_form(hop, p);
+    return hop.form;
+  }
+  void compute_form(FlowHop& hop, const Packet& packet);
 
   void handle(const Event& event);
   void arrive(PacketId id);
+  void schedule_arrival(PacketId id, std::int64_t time, LinkId ingress);
   void list_start(LinkId link);
   void wake_at(LinkId link, std::int64_t time);
   void run_starts();
   void try_start(LinkId link);
-  Attempt attempt(LinkId link, int traffic_class);
-  PacketId cut(LinkId link, int traffic_class, std::int64_t units);
-  PacketId take_head(LinkId link, int traffic_class);
+  int choose(LinkState& state, Attempt& best, std::int64_t& retry);
+  Attempt attempt(LinkState& state, int traffic_class);
+  Attempt attempt_train(LinkState& state, int traffic_class, const TrainForm& form);
+  PacketId cut(LinkState& state, int traffic_class, std::int64_t units);
+  PacketId take_head(LinkState& state, int traffic_class);
   void start(LinkId link, PacketId id);
   void give_back(const Packet& packet, std::int64_t serialisation, ResourceId culprit);
+  std::int64_t tail_wait(FlowHop& hop, const Packet& packet, std::int64_t serialisation);
   void go_on(PacketId id, LinkId link, std::int64_t serialisation);
+  void arrive_at_end(PacketId id, LinkId link, std::int64_t serialisation);
   void trace_start(const Packet& packet, LinkId link);
 
   const Fabric& fabric_;
@@ -197,6 +143,8 @@ class PacketEngine {
   std::vector<Trace> traces_;
   std::vector<std::int32_t> free_traces_;
   std::vector<LinkId> starts_;
+  std::vector<LinkId> starting_;
+  bool in_starts_ = false;
   std::int64_t now_ = 0;
   bool stopped_ = false;
   std::int64_t packet_hops_ = 0;

@@ -221,8 +221,9 @@ void PacketTransport::put_on_wire(std::int32_t index, std::int64_t payload, std:
   packet.payload = static_cast<std::int32_t>(payload);
   packet.last_of_message = sending.credit || sending.sent + payload == sending.amount;
   if (path.kind == PathKind::kNic && !free_control_) {
-    if (sending.sent == 0) packet.extra += static_cast<std::int32_t>(kRethBytes.count);
-    if (packet.last_of_message) packet.extra += static_cast<std::int32_t>(kImmediateBytes.count);
+    if (sending.sent == 0) packet.extra = kRethBytes.count;
+    if (packet.last_of_message)
+      packet.extra = static_cast<std::int16_t>(packet.extra + kImmediateBytes.count);
   }
   sending.sent += static_cast<std::int32_t>(payload);
   if (packet.last_of_message) {

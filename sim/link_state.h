@@ -1,0 +1,44 @@
+#pragma once
+
+// All that changes about a link while a simulation runs, in plain values, times in ps; and the
+// numbers of the model that stepping it needs at hand.
+
+#include <cstdint>
+
+#include "sim/credit_returns.h"
+#include "sim/fabric.h"
+#include "sim/link_digest.h"
+
+namespace gradhaul {
+
+struct LinkState {
+  // Of the model.
+  std::int64_t rate = 0;  // bits a second; 0: serialises in no time
+  std::int64_t latency = 0;
+  // A unit's credit is usable again so long after it began to leave the far end's buffer (PCIe), or
+  // after its last bit left it (InfiniBand).
+  std::int64_t return_after_leaving = 0;
+  ResourceId resource = kNoResource;
+  bool unit_credits =
+      false;             // credits count units of a train, which may be cut; else 64-byte blocks
+  bool guarded = false;  // in any class
+  // What changes.
+  std::uint8_t waiting = 0;  // classes with packets
+  bool listed = false;       // in the list of starts of this instant
+  std::int32_t head[kTrafficClasses] = {-1, -1, -1};
+  std::int32_t tail[kTrafficClasses] = {-1, -1, -1};
+  std::int64_t free = 0;          // when the transmitter is idle
+  std::int64_t carry = 0;         // of the train it sends
+  std::int64_t wake = INT64_MAX;  // a wake is scheduled for then
+  std::int64_t busy_total = 0;
+  std::int64_t payload_total = 0;
+  // Time with a packet ready that could not start, and the part of it without credits.
+  std::int64_t backlog_since = -1;
+  std::int64_t stall_since = -1;
+  std::int64_t backlog_total = 0;
+  std::int64_t stall_total = 0;
+  LinkDigest digest;
+  CreditReturns credits[kTrafficClasses];
+};
+
+}  // namespace gradhaul

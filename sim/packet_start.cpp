@@ -1,0 +1,260 @@
+// How the plain engine starts packets on links: who is next, whether credits suffice, and what a
+// start means for the buffer before and the link after.
+
+#include <algorithm>
+#include <bit>
+
+#include "sim/packet_engine.h"
+
+namespace gradhaul {
+
+// May the packet at the head of a class start, in part or whole, or when?
+PacketEngine::Attempt PacketEngine::attempt(LinkState& state, int traffic_class) {
+  const Packet& head = packet(state.head[traffic_class]);
+  FlowHop& hop = hop_of(head);
+  const TrainForm& form = form_of(hop, head);
+  CreditReturns& credits = state.credits[traffic_class];
+  if (!credits.guarded() || credits.available() >= form.credits) return {form.units};
+  credits.absorb(now_);
+  if (credits.available() >= form.credits) return {form.units};
+  if (hop.unit == 0 || !state.unit_credits) {
+    if (credits.known() < form.credits) return {};
+    return {0, credits.time_of(now_, form.credits)};
+  }
+  return attempt_train(state, traffic_class, form);
+}
+
+PacketEngine::Attempt PacketEngine::attempt_train(LinkState& state, int traffic_class,
+                                                  const TrainForm& form) {
+  const CreditReturns& credits = state.credits[traffic_class];
+  const std::int64_t unit_time = form.time / form.units;
+  const std::int64_t usable = credits.gapless(now_, unit_time, form.units);
+  if (usable == form.units) return {form.units};
+  const std::int64_t known = credits.known();
+  // Pieces only while the far end has little of ours left to work on; see the head of
+  // packet_engine.h.
+  const bool pieces = known * 4 >= credits.window();
+  if (usable > 0 && pieces) return {usable};
+  if (known >= form.units) return {0, credits.start_for(now_, unit_time, form.units)};
+  if (known > 0 && pieces) return {0, credits.start_for(now_, unit_time, 1)};
+  return {};
+}
+
+// Cuts `units` off the front of the head packet; the rest stays at the head.
+PacketId PacketEngine::cut(LinkState& state, int traffic_class, std::int64_t units) {
+  Packet& rest = packet(state.head[traffic_class]);
+  Packet piece = rest;
+  piece.payload = static_cast<std::int32_t>(units * hop_of(rest).unit);
+  piece.extra = 0;
+  piece.trace = kNone;
+  piece.last_part = false;
+  piece.last_of_message = false;
+  rest.payload -= piece.payload;
+  // The buffer before this link is given back piece by piece, where it is counted so.
+  piece.ingress_units = 0;
+  if (rest.ingress_units > 0 && link_state(rest.ingress).unit_credits) {
+    piece.ingress_units =
+        static_cast<std::int16_t>(std::min<std::int64_t>(units, rest.ingress_units - 1));
+    rest.ingress_units = static_cast<std::int16_t>(rest.ingress_units - piece.ingress_units);
+  }
+  return add_packet(piece);
+}
+
+PacketId PacketEngine::take_head(LinkState& state, int traffic_class) {
+  const PacketId id = state.head[traffic_class];
+  state.head[traffic_class] = packet(id).next;
+  if (state.head[traffic_class] == kNone) {
+    state.tail[traffic_class] = kNone;
+    state.waiting = static_cast<std::uint8_t>(state.waiting & ~(1U << traffic_class));
+  }
+  return id;
+}
+
+// The class whose head was ready first and may start, or kNone; a read request passes no posted
+// write.
+int PacketEngine::choose(LinkState& state, Attempt& best, std::int64_t& retry) {
+  if ((state.waiting & (state.waiting - 1)) == 0) {
+    const int only = std::countr_zero(state.waiting);
+    best = attempt(state, only);
+    retry = best.retry;
+    return best.units > 0 ? only : kNone;
+  }
+  constexpr int kPosted = static_cast<int>(TrafficClass::kPosted);
+  constexpr int kNonPosted = static_cast<int>(TrafficClass::kNonPosted);
+  int chosen = kNone;
+  for (int c = 0; c < kTrafficClasses; ++c) {
+    if (state.head[c] == kNone) continue;
+    const Packet& head = packet(state.head[c]);
+    if (chosen != kNone) {
+      const Packet& other = packet(state.head[chosen]);
+      if (std::pair(other.ready, other.ingress) <= std::pair(head.ready, head.ingress)) continue;
+    }
+    if (c == kNonPosted && chosen != kPosted && state.head[kPosted] != kNone &&
+        packet(state.head[kPosted]).ready <= head.ready) {
+      continue;
+    }
+    const Attempt tried = attempt(state, c);
+    retry = std::min(retry, tried.retry);
+    if (tried.units == 0) continue;
+    chosen = c;
+    best = tried;
+  }
+  return chosen;
+}
+
+void PacketEngine::try_start(LinkId link) {
+  LinkState& state = link_state(link);
+  while (state.waiting != 0) {
+    if (state.free > now_) {
+      if (state.backlog_since < 0) state.backlog_since = now_;
+      wake_at(link, state.free);
+      return;
+    }
+    Attempt best;
+    std::int64_t retry = INT64_MAX;
+    const int chosen = choose(state, best, retry);
+    if (chosen == kNone) {
+      if (state.backlog_since < 0) state.backlog_since = now_;
+      if (state.stall_since < 0) state.stall_since = now_;
+      if (retry != INT64_MAX) wake_at(link, retry);
+      return;
+    }
+    const Packet& head = packet(state.head[chosen]);
+    const bool whole = best.units == form_of(hop_of(head), head).units;
+    start(link, whole ? take_head(state, chosen) : cut(state, chosen, best.units));
+  }
+  if (state.backlog_since >= 0) {
+    state.backlog_total += now_ - state.backlog_since;
+    state.backlog_since = -1;
+  }
+}
+
+void PacketEngine::start(LinkId link, PacketId id) {
+  LinkState& state = link_state(link);
+  Packet& started = packet(id);
+  FlowHop& hop = hop_of(started);
+  const TrainForm& form = form_of(hop, started);
+  std::int64_t serialisation = form.time;
+  std::int64_t carry = form.remainder + (state.free == now_ ? state.carry : 0);
+  if (carry >= state.rate && state.rate > 0) {
+    carry -= state.rate;
+    ++serialisation;
+  }
+  state.carry = carry;
+  state.free = now_ + serialisation;
+  state.busy_total += serialisation;
+  state.payload_total += started.payload;
+  state.digest.add(now_, hop.ordinal, started.sequence - hop.last_sequence);
+  hop.last_sequence = started.sequence;
+  if (hop.data && started.last_part) ++packet_hops_;
+  const int c = hop.traffic_class;
+  const bool guarded = state.credits[c].guarded();
+  if (guarded) state.credits[c].take(form.credits);
+  ResourceId culprit = state.resource;
+  if (state.stall_since >= 0) {
+    state.stall_total += now_ - state.stall_since;
+    state.stall_since = -1;
+    if (state.credits[c].last_culprit() != kNoResource) culprit = state.credits[c].last_culprit();
+  }
+  if (started.ingress_units > 0) give_back(started, serialisation, culprit);
+  if (started.trace != kNone) trace_start(started, link);
+  started.ingress = link;
+  started.ingress_units = static_cast<std::int16_t>(guarded ? form.credits : 0);
+  if (hop.notify_start) {
+    const Packet copy = started;
+    go_on(id, link, serialisation);
+    endpoints_.on_first_start(copy, now_);
+  } else {
+    go_on(id, link, serialisation);
+  }
+}
+
+// The packet leaves the buffer at the far end of its ingress link from now on.
+void PacketEngine::give_back(const Packet& leaving, std::int64_t serialisation,
+                             ResourceId culprit) {
+  LinkState& state = link_state(leaving.ingress);
+  CreditRun run;
+  run.units = leaving.ingress_units;
+  run.culprit = culprit;
+  int c = static_cast<int>(TrafficClass::kPosted);
+  run.first = now_ + state.return_after_leaving;
+  if (state.unit_credits) {
+    c = hop_of(leaving).traffic_class;
+    run.spacing = serialisation / run.units;
+  } else {
+    run.first += serialisation;
+  }
+  state.credits[c].add(run);
+  if ((state.waiting >> c & 1U) != 0 && state.free <= now_) list_start(leaving.ingress);
+}
+
+void PacketEngine::release(LinkId ingress, std::int32_t units, std::int64_t time,
+                           ResourceId culprit) {
+  if (units == 0) return;
+  LinkState& state = link_state(ingress);
+  constexpr int kPosted = static_cast<int>(TrafficClass::kPosted);
+  state.credits[kPosted].add({time + state.return_after_leaving, 0, units, culprit});
+  if ((state.waiting & 1U) != 0 && state.free <= now_) list_start(ingress);
+}
+
+// How much later than its head a packet can begin on the next link, lest that one run dry.
+std::int64_t PacketEngine::tail_wait(FlowHop& hop, const Packet& moved,
+                                     std::int64_t serialisation) {
+  if (hop.next_wants_whole) return serialisation;
+  FlowHop& next = (&hop)[1];
+  return std::max<std::int64_t>(0, serialisation - form_of(next, moved).time);
+}
+
+void PacketEngine::go_on(PacketId id, LinkId link, std::int64_t serialisation) {
+  Packet& moved = packet(id);
+  FlowHop& hop = hop_of(moved);
+  if (hop.last) return arrive_at_end(id, link, serialisation);
+  const LinkState& state = link_state(link);
+  std::int64_t wait = 0;
+  if (!hop.next_is_slower) {
+    wait = tail_wait(hop, moved, serialisation);
+    if (moved.trace != kNone) trace(moved.trace).add(state.resource, Cause::kBusy, wait);
+  }
+  ++moved.hop;
+  moved.ready = now_ + state.latency + wait;
+  schedule_arrival(id, moved.ready, link);
+}
+
+void PacketEngine::arrive_at_end(PacketId id, LinkId link, std::int64_t serialisation) {
+  LinkState& state = link_state(link);
+  Packet& moved = packet(id);
+  const FlowHop& hop = hop_of(moved);
+  const std::int64_t delivered = now_ + serialisation + state.latency;
+  if (moved.ingress_units > 0 && !hop.endpoint_keeps_buffer) {
+    CreditRun run;
+    run.units = moved.ingress_units;
+    if (state.unit_credits) {
+      run.first = now_ + state.latency + state.return_after_leaving;
+      run.spacing = serialisation / run.units;
+    } else {
+      run.first = delivered + state.return_after_leaving;
+    }
+    state.credits[hop.traffic_class].add(run);
+    moved.ingress_units = 0;
+  }
+  if (hop.data) payload_delivered_ += moved.payload;
+  if (moved.trace != kNone) trace(moved.trace).add(state.resource, Cause::kBusy, serialisation);
+  const Packet copy = moved;
+  free_packets_.push_back(id);
+  endpoints_.on_delivery(copy, delivered);
+}
+
+void PacketEngine::trace_start(const Packet& started, LinkId link) {
+  const LinkState& state = link_state(link);
+  Trace& parts = trace(started.trace);
+  const std::int64_t waited = now_ - started.ready;
+  const std::int64_t stalled = std::min(waited, state.stall_total - parts.stalled_at_arrival);
+  if (stalled > 0) {
+    const ResourceId culprit = state.credits[hop_of(started).traffic_class].last_culprit();
+    parts.add(culprit == kNoResource ? state.resource : culprit, Cause::kCredits, stalled);
+  }
+  parts.add(state.resource, Cause::kBusy, waited - stalled);
+  parts.add(state.resource, Cause::kLatency, state.latency);
+}
+
+}  // namespace gradhaul
