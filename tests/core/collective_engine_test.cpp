@@ -178,6 +178,19 @@ TEST(CollectiveEngine, StaysWithinTheLimitsOfTheTransport) {
   }
 }
 
+// The item waits for the last write before it: no later completion would start it.
+TEST(CollectiveEngine, StartsWhatWaitedForTheLastWriteOfItsOwnLane) {
+  const RingSchedule ring = ring_of(2, 1);
+  const AlteredSchedule altered(ring, [](const ItemPlace& place, Item& item) {
+    if (place.index == 2) item.after = Dependency{0, 1};
+  });
+  CheckSettings settings;
+  settings.world = world_settings(2, 2);
+  settings.starved = CompletionKind::kWriteDone;
+  const CheckReport report = check_schedule(altered, settings);
+  EXPECT_TRUE(report.ok()) << report.text();
+}
+
 // A rank whose n-th completion fails stops there: it posts nothing more, whatever else comes, and
 // keeps the first failure.
 TEST(CollectiveEngine, StopsAtTheFirstFailure) {
