@@ -68,8 +68,12 @@ void KernelReducer::post(Rank rank, const ReduceRequest& request) {
   const std::int64_t kernel_end = stream.free + work.ps;
   const std::int64_t end = std::max(kernel_end, memory);
   scratch_.count = 0;
-  scratch_.add(reduce_resources_[place], Cause::kBusy, kernel_end - now);
+  // Behind something that memory held up, it is memory that it waits for.
+  scratch_.add(stream.memory_bound ? memory_resources_[place] : reduce_resources_[place],
+               Cause::kBusy, stream.free - now);
+  scratch_.add(reduce_resources_[place], Cause::kBusy, work.ps);
   scratch_.add(memory_resources_[place], Cause::kBusy, end - kernel_end);
+  stream.memory_bound = end > kernel_end;
   busy_[place] += end - stream.free;
   bytes_[place] += bytes.count;
   stream.free = end;

@@ -32,6 +32,7 @@ class KernelReducer {
   struct Stream {
     std::int64_t free = 0;
     SerialisationCarry carry;
+    bool memory_bound = false;  // what it did last waited for memory
   };
   struct Operation {
     Rank rank = 0;

@@ -39,6 +39,8 @@ PacketWorld::PacketWorld(const PredictionRequest& request, const Fabric& fabric,
     ends.push_back(&engines_.back()->connections());
   }
   transport_->connect(ends);
+  early_.resize(static_cast<std::size_t>(ranks));
+  begun_.assign(static_cast<std::size_t>(ranks), false);
   start_times_.assign(static_cast<std::size_t>(ranks), 0);
   completion_times_.assign(static_cast<std::size_t>(ranks), -1);
   incomplete_ = ranks;
@@ -60,14 +62,23 @@ void PacketWorld::begin(Rank rank) {
   parts.add(kNoResource, Cause::kLatency, start_times_[static_cast<std::size_t>(rank)]);
   const ChainId chain = blame_.extend(origin, parts);
   blame_.let_go(origin);
+  const auto place = static_cast<std::size_t>(rank);
   context_.cause = chain;
-  engines_[static_cast<std::size_t>(rank)]->start(transport_->of(rank), kernels_->of(rank));
+  begun_[place] = true;
+  engines_[place]->start(transport_->of(rank), kernels_->of(rank));
+  // The kernel finds the flags of what came before it ran; what follows waited for its start.
+  for (const Completion& completion : early_[place]) engines_[place]->on_completion(completion);
+  early_[place].clear();
   context_.cause = kNone;
   note_completion(rank, chain);
   blame_.let_go(chain);
 }
 
 void PacketWorld::deliver(Rank rank, const Completion& completion, ChainId chain) {
+  if (!begun_[static_cast<std::size_t>(rank)]) {
+    early_[static_cast<std::size_t>(rank)].push_back(completion);
+    return;
+  }
   context_.cause = chain;
   engines_[static_cast<std::size_t>(rank)]->on_completion(completion);
   context_.cause = kNone;

@@ -78,6 +78,9 @@ class PacketWorld final : private Endpoints, private CompletionRouter {
   std::unique_ptr<PacketTransport> transport_;
   std::unique_ptr<KernelReducer> kernels_;
   std::vector<std::unique_ptr<CollectiveEngine>> engines_;
+  // Of ranks that have not begun: what their peers have already written to them.
+  std::vector<std::vector<Completion>> early_;
+  std::vector<bool> begun_;
   std::vector<std::int64_t> start_times_;
   std::vector<std::int64_t> completion_times_;
   std::vector<Rank> newly_completed_;

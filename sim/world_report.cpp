@@ -12,9 +12,8 @@ constexpr double kNearlyBusy = 0.8;
 // Less of the critical path than this in returned slots is chance.
 constexpr double kSlotShare = 0.05;
 constexpr double kEqual = 1e-3;
-// A kind of resource with less than this part of the first one's share of the path is not what
-// makes the first one wait.
-constexpr std::int64_t kPassedOn = 4;
+// With less of the critical path than this, a kind of resource is there by chance.
+constexpr double kOnPath = 0.05;
 
 bool is_latency(Cause cause) {
   return cause == Cause::kLatency || cause == Cause::kDoorbell || cause == Cause::kCompletion ||
@@ -158,19 +157,22 @@ PathShares path_shares(const PacketWorld& world) {
   return shares;
 }
 
-// The path waits most for resources of the first kind; but where these are not nearly busy, they
-// only pass on what a busy one of another kind makes wait behind it.
+// The kind that the path waits most for; but where that is not nearly busy, it only passes on what
+// a busy one makes wait behind it, or stands where slack would be: then the busiest on the path.
 Busiest narrowest(const PathShares& shares, const std::vector<ResourceUse>& resources) {
-  std::vector<std::pair<std::int64_t, std::string>> kinds;
-  for (const auto& [kind, ps] : shares.by_kind) kinds.emplace_back(-ps, kind);
-  std::sort(kinds.begin(), kinds.end());
-  if (kinds.empty() || -kinds.front().first <= shares.latency) return {};
-  for (const auto& [negative_ps, kind] : kinds) {
-    if (-negative_ps * kPassedOn < -kinds.front().first) break;
+  const auto most =
+      std::max_element(shares.by_kind.begin(), shares.by_kind.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most == shares.by_kind.end() || most->second <= shares.latency) return {};
+  const Busiest first = busiest_of(most->first, resources);
+  if (first.utilisation >= kNearlyBusy) return first;
+  Busiest narrow;
+  for (const auto& [kind, ps] : shares.by_kind) {
+    if (share(ps, shares.whole) < kOnPath) continue;
     const Busiest busiest = busiest_of(kind, resources);
-    if (busiest.utilisation >= kNearlyBusy) return busiest;
+    if (busiest.utilisation > narrow.utilisation) narrow = busiest;
   }
-  return busiest_of(kinds.front().second, resources);
+  return narrow.utilisation >= kNearlyBusy ? narrow : first;
 }
 
 }  // namespace

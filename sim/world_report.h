@@ -19,11 +19,11 @@ std::vector<PortCounters> port_counters(const PacketWorld& world);
 std::vector<TimePart> time_parts(const PacketWorld& world);
 
 // What a row is limited by. The kind of resource that the critical path spends most time being
-// served by or waiting for, or where that is not nearly busy the next kind that is, since waiting
-// backs up into links before the narrow one; and of that kind the one that is busiest, with how
-// many are as busy to a thousandth; "latency" where latencies of software, wires and memory weigh
-// more. But where that resource is not nearly busy and the path goes through returned slots,
-// "slots": more of them would hide what else it consists of.
+// served by or waiting for, or where that is not nearly busy the busiest kind on the path that is,
+// since waiting backs up into links before the narrow one; and of that kind the one that is
+// busiest, with how many are as busy to a thousandth; "latency" where latencies of software, wires
+// and memory weigh more. But where that resource is not nearly busy and the path goes through
+// returned slots, "slots": more of them would hide what else it consists of.
 std::string limited_by(const PacketWorld& world, const std::vector<ResourceUse>& resources);
 
 }  // namespace gradhaul
