@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <tuple>
 
 namespace gradhaul {
@@ -30,29 +32,19 @@ void Problems::add(const Location& location, std::string message) {
 }
 
 std::vector<Problem> Problems::sorted() const {
-  std::vector<std::string> sources;
-  const auto rank = [&sources](const Problem& problem) {
-    const auto found = std::find(sources.begin(), sources.end(), problem.location.source);
-    if (found == sources.end()) {
-      sources.push_back(problem.location.source);
-      return sources.size() - 1;
-    }
-    return static_cast<std::size_t>(found - sources.begin());
-  };
-  std::vector<std::pair<std::size_t, Problem>> ranked;
-  for (const Problem& problem : problems_) {
-    const auto same = [&problem](const auto& other) {
-      return other.second.text() == problem.text();
-    };
-    if (std::none_of(ranked.begin(), ranked.end(), same))
-      ranked.emplace_back(rank(problem), problem);
-  }
-  std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.first, a.second.location.line, a.second.location.column) <
-           std::tie(b.first, b.second.location.line, b.second.location.column);
-  });
+  std::map<std::string, std::size_t> sources;  // with their rank, that of their first problem
+  std::set<std::string> seen;
   std::vector<Problem> sorted;
-  for (auto& [index, problem] : ranked) sorted.push_back(std::move(problem));
+  for (const Problem& problem : problems_) {
+    sources.emplace(problem.location.source, sources.size());
+    if (seen.insert(problem.text()).second) sorted.push_back(problem);
+  }
+  const auto order = [&sources](const Problem& problem) {
+    return std::tuple(sources.at(problem.location.source), problem.location.line,
+                      problem.location.column);
+  };
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [&order](const Problem& a, const Problem& b) { return order(a) < order(b); });
   return sorted;
 }
 

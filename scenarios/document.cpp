@@ -18,6 +18,7 @@ namespace {
 // No scenario comes near; a file of aliases of aliases would.
 constexpr std::size_t kMostNodes = 200'000;
 constexpr std::size_t kDeepest = 64;
+constexpr std::size_t kMostKeys = 1000;  // of one mapping
 
 // A comment put behind every text. The parser takes a quote that is never closed to end with the
 // text; what it then swallows is this.
@@ -156,6 +157,7 @@ class TreeBuilder final : public YAML::EventHandler {
                                                     key.text, first->key_location.line));
       return;
     }
+    if (mapping.children.size() >= kMostKeys) throw TooLarge{"no mapping has so many keys"};
     value.key = key.text;
     value.key_location = key.location;
     // The parser places "nothing" at whatever comes next.

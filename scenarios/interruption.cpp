@@ -1,25 +1,37 @@
 #include "scenarios/interruption.h"
 
+#include <pthread.h>
+
 #include <csignal>
+#include <thread>
 
 namespace gradhaul {
 namespace {
 
-// A signal handler can reach nothing but what is global.
 std::atomic<bool> interrupted{false};
-static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may not wait for a lock");
 
-extern "C" void note_interruption(int) { interrupted = true; }
+// A thread waits for the signals, which are blocked everywhere else: a library that installs
+// handlers of its own (SimGrid does, for SIGINT) then takes nothing away.
+void wait_for_signals(sigset_t signals) {
+  int signal = 0;
+  if (sigwait(&signals, &signal) != 0) return;
+  interrupted = true;
+  if (sigwait(&signals, &signal) != 0) return;
+  std::signal(signal, SIG_DFL);
+  pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+  std::raise(signal);
+}
 
 }  // namespace
 
 const std::atomic<bool>& catch_interruption() {
-  struct sigaction action = {};
-  action.sa_handler = note_interruption;
-  sigemptyset(&action.sa_mask);
-  action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  // Lives as long as the program does.
+  std::thread(wait_for_signals, signals).detach();
   return interrupted;
 }
 

@@ -6,7 +6,8 @@
 
 namespace gradhaul {
 
-// Catches both from now on. The flag turns true with the first; it lives as long as the program.
+// Catches both from now on; called once, before any other thread begins. The flag turns true with
+// the first signal, and lives as long as the program.
 const std::atomic<bool>& catch_interruption();
 
 }  // namespace gradhaul

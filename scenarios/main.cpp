@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <exception>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -41,6 +41,7 @@ std::string verb_problem(const std::string& verb) {
 
 struct CommandLine {
   PredictOptions predict;
+  std::string progress = "auto";
   std::string trace;
   std::string plot;
   ShowOptions show;
@@ -71,10 +72,8 @@ void add_predict(CLI::App& app, CommandLine& line) {
   command->add_option("--csv", line.predict.csv, "Write the rows")->type_name("FILE");
   command->add_option("--trace", line.trace, "Not available in this version")->type_name("FILE");
   command->add_option("--plot", line.plot, "Not available in this version")->type_name("FILE");
-  const std::map<std::string, ProgressMode> modes{
-      {"auto", ProgressMode::kAuto}, {"on", ProgressMode::kOn}, {"off", ProgressMode::kOff}};
-  command->add_option("--progress", line.predict.progress, "auto, on or off")
-      ->transform(CLI::CheckedTransformer(modes))
+  command->add_option("--progress", line.progress, "auto (on a terminal), on or off")
+      ->check(CLI::IsMember({"auto", "on", "off"}))
       ->type_name("WHEN");
 }
 
@@ -92,7 +91,7 @@ void add_check(CLI::App& app, CommandLine& line) {
   add_settings(command, line.check.settings);
 }
 
-int run(const CLI::App& app, const CommandLine& line, const CommandContext& context) {
+int run(const CLI::App& app, CommandLine& line, const CommandContext& context) {
   if (app.got_subcommand("show")) return run_show(line.show, context);
   if (app.got_subcommand("check")) return run_check(line.check, context);
   for (const auto& [option, value] :
@@ -101,6 +100,9 @@ int run(const CLI::App& app, const CommandLine& line, const CommandContext& cont
     complain(fmt::format("{} is not available in this version", option));
     return kBadInput;
   }
+  line.predict.progress = line.progress == "on"    ? ProgressMode::kOn
+                          : line.progress == "off" ? ProgressMode::kOff
+                                                   : ProgressMode::kAuto;
   return run_predict(line.predict, context);
 }
 

@@ -15,6 +15,7 @@
 #include "scenarios/exit_status.h"
 #include "scenarios/interruption.h"
 #include "scenarios/scenario.h"
+#include "scenarios/utf8.h"
 #include "sim/predict.h"
 
 namespace gradhaul {
@@ -40,14 +41,21 @@ void check_outputs(const PredictOptions& options) {
   }
 }
 
-void write_outputs(const PredictOptions& options, const Prediction& prediction,
+// Whether both could be written.
+bool write_outputs(const PredictOptions& options, const Prediction& prediction,
                    const Scenario& scenario, const CommandContext& context) {
-  if (!options.json.empty()) {
-    const ScenarioRecord record{scenario.name, scenario.file, scenario.sha256,
-                                scenario.effective()};
-    write_file_whole(options.json, result_json_text(prediction, record, context.version));
+  try {
+    if (!options.json.empty()) {
+      const ScenarioRecord record{scenario.name, as_utf8(scenario.file), scenario.sha256,
+                                  scenario.effective()};
+      write_file_whole(options.json, result_json_text(prediction, record, context.version));
+    }
+    if (!options.csv.empty()) write_file_whole(options.csv, result_csv(prediction));
+  } catch (const FileError& error) {
+    complain(error.what());
+    return false;
   }
-  if (!options.csv.empty()) write_file_whole(options.csv, result_csv(prediction));
+  return true;
 }
 
 std::vector<Expectation> expectations_of(const Scenario& scenario) {
@@ -95,11 +103,9 @@ int predict_scenario(const PredictOptions& options, const CommandContext& contex
   complete_notes(scenario, prediction);
   const RunDescription run = describe_run(request, scenario.name, context.version);
   const bool printed = print(report(prediction, run));
-  write_outputs(options, prediction, scenario, context);
-  if (!printed) {
-    complain("standard output could not be written");
-    return kRunFailed;
-  }
+  if (!printed) complain("standard output could not be written");
+  const bool written = write_outputs(options, prediction, scenario, context);
+  if (!printed || !written) return kRunFailed;
   return judge(scenario, prediction);
 }
 
