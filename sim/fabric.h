@@ -79,7 +79,8 @@ class Fabric {
   const std::vector<Resource>& resources() const { return resources_; }
   const Link& link(LinkId id) const { return links_[static_cast<std::size_t>(id)]; }
 
-  // How a NIC reaches a GPU's memory. Empty where no PCIe is in the way: it then takes no time.
+  // How a NIC reaches a GPU's memory. Empty where no PCIe is in the way, it then takes no time; or
+  // where there is PCIe but sockets pass no peer-to-peer between them.
   Route dma_request(int node, int nic, int gpu) const;     // NIC to GPU: read requests
   Route dma_completion(int node, int nic, int gpu) const;  // GPU to NIC: completions with data
   Route dma_write(int node, int nic, int gpu) const;       // NIC to GPU: posted writes

@@ -133,6 +133,7 @@ void Fabric::add_root_complexes(int node) {
       const std::string pair = std::to_string(socket) + "-" + std::to_string(other);
       limit("socket_link." + pair, "socket_link", "socket_link", model.socket_link.bandwidth,
             model.socket_link.latency);
+      if (model.root_complex.peer_to_peer_across_sockets == BitRate{0}) continue;
       limit("socket_link.peer." + pair, "socket_link", "socket_link",
             model.root_complex.peer_to_peer_across_sockets, {});
     }
@@ -183,6 +184,8 @@ Route Fabric::device_route(int node, const std::string& from, const std::string&
   while (ups + 1 < up.size() && std::find(down.begin(), down.end(), up[ups]) == down.end()) ++ups;
   const auto meeting = std::find(down.begin(), down.end(), up[ups]);
   const bool across = meeting == down.end();
+  const bool allowed_across = model.root_complex.peer_to_peer_across_sockets > BitRate{0};
+  if (across && !allowed_across) return {};
   const std::size_t downs = across ? down.size() - 1 : meeting - down.begin();
   add(from + ".pcie.up", false);
   for (std::size_t i = 0; i < ups; ++i) add(up[i] + ".up", false);

@@ -13,6 +13,9 @@ namespace {
 
 // Messages count their bytes in 32 bits.
 constexpr Bytes kMaxWrite{std::numeric_limits<std::int32_t>::max()};
+constexpr char kNotAcross[] =
+    ": their sockets pass no peer-to-peer, and staging through host memory is not available in "
+    "this version";
 
 }  // namespace
 
@@ -103,8 +106,13 @@ const PacketTransport::DmaFlows& PacketTransport::dma_flows(int node, int nic, i
       dma_flows_[static_cast<std::size_t>((node * node_.nic_count + nic) * node_.gpu_count + gpu)];
   if (flows.request == kNone) {
     const Fabric& fabric = context_.fabric;
-    flows.request = add_flow(fabric.dma_request(node, nic, gpu), TrafficClass::kNonPosted,
-                             FlowKind::kReadRequest, false);
+    const Route request = fabric.dma_request(node, nic, gpu);
+    if (request.empty() && !node_.pcie.empty()) {
+      const std::string name = "node" + std::to_string(node);
+      throw SimulationError(name + ".nic" + std::to_string(nic) + " and " + name + ".gpu" +
+                            std::to_string(gpu) + " do not reach each other" + kNotAcross);
+    }
+    flows.request = add_flow(request, TrafficClass::kNonPosted, FlowKind::kReadRequest, false);
     flows.completion = add_flow(fabric.dma_completion(node, nic, gpu), TrafficClass::kCompletion,
                                 FlowKind::kCompletion, true);
     flows.write =
@@ -170,7 +178,7 @@ Path PacketTransport::path_between(const Hop& hop, bool credit) {
   if (route.empty() && !node_.pcie.empty()) {
     throw SimulationError("node" + std::to_string(node) + ": gpu" +
                           std::to_string(gpu_of(hop.source)) + " cannot reach gpu" +
-                          std::to_string(gpu_of(hop.destination)));
+                          std::to_string(gpu_of(hop.destination)) + kNotAcross);
   }
   path.out = add_flow(route, TrafficClass::kPosted, FlowKind::kPeer, false);
   if (!node_.nvlink) {
