@@ -15,7 +15,9 @@
 #include "core/placement.h"
 #include "sim/predict.h"
 #include "tests/sim/cluster_examples.h"
+#include "tests/sim/draws.h"
 #include "tests/sim/path_oracle.h"
+#include "tests/sim/random_nodes.h"
 
 namespace gradhaul {
 namespace {
@@ -297,6 +299,25 @@ TEST(SharedSpine, OversubscribedTwoToOne) {
   // Neighbours at one leaf: one crossing there and one back.
   request.communication.listed_rings = {{0, 1, 2, 3, 4, 5, 6, 7}, {1, 0, 3, 2, 5, 4, 7, 6}};
   expect_free(request, bound);
+}
+
+// Whatever the tree and the rates: no run is faster than its narrowest link.
+TEST(RandomClusters, NeverExceedTheirNarrowestLink) {
+  double best = 0;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    Draws draws(seed);
+    Node node = random_node(draws);
+    draw_rates(node, draws);
+    const int channels = node.nic_count * static_cast<int>(draws.between(1, 2));
+    const PredictionRequest request =
+        request_over(node, draws.below(2) == 0 ? 200_Gbps : 400_Gbps, channels, {4'000'000});
+    const Narrow narrow = narrowest(request);
+    const Outcome outcome = run(request);
+    EXPECT_LE(outcome.busbw, narrow.bound) << "seed " << seed << ", " << narrow.resource;
+    EXPECT_FALSE(outcome.limited_by.empty());
+    best = std::max(best, outcome.busbw / narrow.bound);
+  }
+  EXPECT_GT(best, 0.97);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "tests/sim/cluster_examples.h"
 #include "tests/sim/draws.h"
 #include "tests/sim/path_oracle.h"
+#include "tests/sim/random_nodes.h"
 
 namespace gradhaul {
 namespace {
@@ -141,37 +142,6 @@ TEST(FabricRoutes, PeersUseNvlinkWhereThereIsOne) {
   EXPECT_EQ(link_named(fabric, "node0.gpu1.nvlink.in").latency, 0_ns);
   for (const RouteHop& hop : fabric.peer(0, 3, 1))
     EXPECT_EQ(hop.overhead.count + hop.unit.count, 0);
-}
-
-// Trees drawn at random, nested switches and devices at sockets among them.
-Node random_node(Draws& draws) {
-  Node node;
-  node.sockets = static_cast<int>(draws.between(1, 2));
-  node.gpu_count = static_cast<int>(draws.between(1, 6));
-  node.nic_count = static_cast<int>(draws.between(1, 4));
-  node.gpu.pcie = PcieLink{5, 16};
-  node.nic.pcie = PcieLink{4, 16};
-  node.socket_link = {90_GBps, 100_ns};
-  node.root_complex.peer_to_peer_read = 20_GBps;
-  node.root_complex.peer_to_peer_write = 21_GBps;
-  node.root_complex.peer_to_peer_across_sockets = 15_GBps;
-  const auto socket = [&] { return "socket" + std::to_string(draws.below(node.sockets)); };
-  const std::int64_t switches = draws.below(5);
-  for (std::int64_t i = 0; i < switches; ++i) {
-    const bool nested = i > 0 && draws.below(2) == 0;
-    const std::string parent = nested ? "sw" + std::to_string(draws.below(i)) : socket();
-    node.pcie.push_back({"sw" + std::to_string(i), parent, PcieLink{5, 16}, {}});
-  }
-  for (int s = 0; s < node.sockets; ++s) {
-    node.pcie.push_back({"", "socket" + std::to_string(s), std::nullopt, {}});
-  }
-  const auto hang = [&](const std::string& device) {
-    const auto branch = draws.below(static_cast<std::int64_t>(node.pcie.size()));
-    node.pcie[static_cast<std::size_t>(branch)].devices.push_back(device);
-  };
-  for (int g = 0; g < node.gpu_count; ++g) hang("gpu" + std::to_string(g));
-  for (int n = 0; n < node.nic_count; ++n) hang("nic" + std::to_string(n));
-  return node;
 }
 
 Names expected_names(const Node& node, const std::string& from, const std::string& to,

@@ -72,6 +72,24 @@ TEST(PostedCredits, LoseNothingAtTheKnee) {
   }
 }
 
+// A root complex keeps a TLP for its 300 ns, longer than the loop: its buffer is busy that long.
+TEST(PostedCredits, AreHeldWhileTheRootComplexForwards) {
+  for (const int window : {8, 16, 48, 128}) {
+    Cluster cluster = bare_pair(5, 1600_Gbps, {4096});
+    cluster.network.vl_buffer = {};
+    cluster.node.nic.transmit_buffer = {64 << 20};
+    cluster.node.pcie = {{"sw0", "socket0", PcieLink{5, 16}, {"gpu0"}},
+                         {"", "socket0", std::nullopt, {"nic0"}}};
+    cluster.node.pcie_settings.posted_header_credits = window;
+    cluster.node.pcie_settings.posted_data_credits = 100'000;
+    cluster.node.root_complex.latency = 300_ns;
+    // Wire and receiver of the link take 20 ns more.
+    const double link = oracle::pcie_bytes({5, 16}, 0.03) * 256 / 280;
+    const double expected = std::min(link, window * 256 / 320e-9);
+    EXPECT_NEAR(stream_rate(cluster), expected, expected * kClose) << window;
+  }
+}
+
 double wire_ps(std::int64_t payload) { return static_cast<double>(payload + 26) * 20; }  // 50 GB/s
 
 // A packet of 4122 bytes takes 65 blocks, and takes them all at once: 64 KiB hold 15 packets.
