@@ -14,6 +14,8 @@
 namespace gradhaul {
 namespace {
 
+constexpr double kMuchBusier = 0.05;
+
 const ResourceUse* find_resource(std::string_view name, const std::vector<ResourceUse>& resources) {
   const auto found = std::find_if(resources.begin(), resources.end(),
                                   [&](const ResourceUse& use) { return use.name == name; });
@@ -45,26 +47,40 @@ std::string share_of_path(Duration part, const ResultRow& row) {
                      percent_text(share));
 }
 
-std::string by_resource(const ResultRow& row, const ResourceUse& use) {
+const ResourceUse* busiest_of(const std::vector<ResourceUse>& resources) {
+  const auto busiest = std::max_element(
+      resources.begin(), resources.end(),
+      [](const ResourceUse& a, const ResourceUse& b) { return a.utilisation < b.utilisation; });
+  return busiest == resources.end() ? nullptr : &*busiest;
+}
+
+// What is busy most is not always what is waited for most; a reader who sees both asks why.
+std::string busier_than(const ResourceUse& use, const std::vector<ResourceUse>& resources) {
+  const ResourceUse* busiest = busiest_of(resources);
+  if (busiest == nullptr || busiest->utilisation - use.utilisation < kMuchBusier) return "";
+  return fmt::format(" Busier, but less waited for, is {}, {} of the time.", busiest->name,
+                     percent_text(busiest->utilisation));
+}
+
+std::string by_resource(const ResultRow& row, const ResourceUse& use,
+                        const std::vector<ResourceUse>& resources) {
   // Its equals are on the critical path in its place as often as not: they count as one.
   Duration spent;
   for (const TimePart& part : row.parts) {
     if (shape_of(part.resource) == shape_of(use.name)) spent += part.time;
   }
   const int equals = equal_count(row.limited_by);
-  return fmt::format("Limited by {}: {} {} of the time. {} {}.", row.limited_by,
+  return fmt::format("Limited by {}: {} {} of the time. {} {}.{}", row.limited_by,
                      what_it_does(use.kind), percent_text(use.utilisation),
-                     share_of_path(spent, row), equals > 1 ? "on it and its equals" : "on it");
+                     share_of_path(spent, row), equals > 1 ? "on it and its equals" : "on it",
+                     busier_than(use, resources));
 }
 
 std::string by_latency(const ResultRow& row, const std::vector<ResourceUse>& resources) {
   std::string text =
       "Limited by latency: the data is on its way, or waits for software, most of the time, not "
       "for bandwidth.";
-  const auto busiest = std::max_element(
-      resources.begin(), resources.end(),
-      [](const ResourceUse& a, const ResourceUse& b) { return a.utilisation < b.utilisation; });
-  if (busiest != resources.end()) {
+  if (const ResourceUse* busiest = busiest_of(resources)) {
     text += fmt::format(" Nothing is busier than {}, {} of the time.", busiest->name,
                         percent_text(busiest->utilisation));
   }
@@ -93,7 +109,8 @@ std::string bottleneck_sentence(const ResultRow& row, const std::vector<Resource
   const std::string_view name = first_name(row.limited_by);
   if (name == "latency") return by_latency(row, resources);
   if (name == "slots") return by_slots(row);
-  if (const ResourceUse* use = find_resource(name, resources)) return by_resource(row, *use);
+  if (const ResourceUse* use = find_resource(name, resources))
+    return by_resource(row, *use, resources);
   return fmt::format("Limited by {}.", row.limited_by);
 }
 

@@ -96,7 +96,8 @@ TEST(Bottleneck, OneAloneIsSpokenOfAlone) {
   EXPECT_EQ(
       sentence(prediction),
       "Limited by node0.gpu0.reduce: its reduce kernels are at work 25 % of the time. 4.00 of 70.1 "
-      "ms of the critical path (5.7 %) is spent on it.");
+      "ms of the critical path (5.7 %) is spent on it. Busier, but less waited for, is "
+      "node0.nic0, 97 % of the time.");
 }
 
 TEST(Bottleneck, LatencyNamesTheBusiestResource) {
