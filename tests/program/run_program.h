@@ -24,15 +24,24 @@ struct ProgramRun {
 
 struct ProgramOptions {
   std::string out = {};  // where standard output goes; empty: kept
-  // A signal to send after so long; 0: none.
+  // A signal to send as soon as standard error holds this; 0: none.
   int signal = 0;
-  std::chrono::milliseconds after{0};
+  std::string once_said = {};
 };
+
+// Until a file holds the text, or the patience of a minute or two is over.
+inline void wait_until_said(const std::string& path, const std::string& text) {
+  using namespace std::chrono_literals;
+  for (int i = 0; i < 5000 && text_of(path).find(text) == std::string::npos; ++i) {
+    std::this_thread::sleep_for(20ms);
+  }
+}
 
 inline ProgramRun run_program(const std::vector<std::string>& arguments,
                               const ProgramOptions& options = {}) {
   const std::string out = options.out.empty() ? temporary_file("stdout") : options.out;
   const std::string err = temporary_file("stderr");
+  write_text(err, "");
   const pid_t child = fork();
   if (child == 0) {
     const int to_out = open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -48,7 +57,7 @@ inline ProgramRun run_program(const std::vector<std::string>& arguments,
     _exit(127);
   }
   if (options.signal != 0) {
-    std::this_thread::sleep_for(options.after);
+    wait_until_said(err, options.once_said);
     kill(child, options.signal);
   }
   int status = 0;
