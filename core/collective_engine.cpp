@@ -202,13 +202,14 @@ std::uint32_t CollectiveEngine::Implementation::lanes_waiting_on(const Lane& lan
 // Returns whether more items are finished than before.
 bool CollectiveEngine::Implementation::settle(Lane& lane) {
   const std::int64_t before = lane.finish.index;
-  std::int64_t finished = before;
-  do {
-    finished = lane.finish.index;
+  bool again = true;
+  while (again) {
+    const std::int64_t finished = lane.finish.index;
     start_items(lane);
     post_sends(lane);
     finish_items(lane);
-  } while (lane.finish.index != finished && lane.waits_on == lane.layout.number);
+    again = lane.finish.index != finished && lane.waits_on == lane.layout.number;
+  }
   finished_items_ += lane.finish.index - before;
   if (lane.finish.index != before && lane.finish.index == lane.layout.items) --unfinished_lanes_;
   return lane.finish.index != before;
