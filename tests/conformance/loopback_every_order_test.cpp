@@ -93,7 +93,7 @@ TEST(LoopbackEveryOrder, TreesOfTwoAndThree) {
   for (const Rank ranks : {2, 3}) {
     expect_right_in_every_order({.algorithm = Algorithm::kDoubleBinaryTree,
                                  .ranks = ranks,
-                                 .count = ranks == 2 ? 2 : 1,
+                                 .count = ranks == 2 ? kElementsOfTwo / 2 : 1,
                                  .slots = 1,
                                  .slot_size = {4},
                                  .datatype = DataType::kFp32,

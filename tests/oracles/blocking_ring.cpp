@@ -20,6 +20,7 @@ void blocking_ring_all_reduce(std::vector<Elements>& ranks, const MessagePlan& p
     for (int step = 0; step < 2 * n - 2; ++step) {
       const bool gathering = step >= n - 1;
       std::vector<Elements> wire;
+      wire.reserve(ranks.size());
       const auto chunk_sent_by = [&](int p) { return plan.chunk(channel, (p - step + 2 * n) % n); };
       for (int p = 0; p < n; ++p) wire.push_back(cut(at(p), chunk_sent_by(p)));
       for (int p = 0; p < n; ++p) {
