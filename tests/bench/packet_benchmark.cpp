@@ -1,0 +1,77 @@
+// Speed and memory of the packet model: packet-hops a second of CPU time on the shapes of the main
+// scenarios, and memory that stays put while the message grows.
+//
+// A hop is one data packet over one link, PCIe links included (the packet's TLPs cross those as one
+// train); what crosses a network wire is shown apart.
+
+#include <benchmark/benchmark.h>
+#include <malloc.h>
+
+#include "core/placement.h"
+#include "core/topology_size.h"
+#include "sim/packet_world.h"
+#include "tests/sim/cluster_examples.h"
+
+namespace gradhaul {
+namespace {
+
+using namespace examples;  // NOLINT(google-build-using-namespace)
+
+Cluster four_nodes_of_eight() {
+  Cluster cluster;
+  cluster.nodes = 4;
+  cluster.ranks_per_node = 8;
+  cluster.node = hgx_h100();
+  cluster.network.link = 400_Gbps;
+  cluster.network.topology.kind = TopologyKind::kRailOptimized;
+  cluster.network.topology.switch_ports = 64;
+  return cluster;
+}
+
+Cluster flat_32() {
+  Node node = hgx_h100();
+  node.gpu_count = 1;
+  node.nic_count = 1;
+  node.sockets = 1;
+  node.nvlink.reset();
+  node.pcie = {{"sw0", "socket0", PcieLink{5, 16}, {"gpu0", "nic0"}}};
+  return one_switch(node, 32, 400_Gbps);
+}
+
+void run_ring(benchmark::State& state, Cluster cluster) {
+  cluster.network.topology =
+      size_topology(cluster.network, cluster.nodes, cluster.node.nic_count).topology;
+  const Bytes size{state.range(0) << 20};
+  PredictionRequest request = request_for(cluster, size);
+  const Fabric fabric(cluster);
+  const Placement placement = place(cluster, request.communication, Collective::kAllReduce);
+  double hops = 0;
+  double wire_hops = 0;
+  double heap = 0;
+  for (auto _ : state) {
+    const std::size_t before = mallinfo2().uordblks;
+    PacketWorld world(request, fabric, placement,
+                      size.count / size_of(request.workload.datatype).count);
+    for (Rank rank = 0; rank < world.ranks(); ++rank) world.start_rank(rank, 0);
+    while (!world.complete()) world.run(INT64_MAX - 1, INT64_MAX);
+    heap = static_cast<double>(mallinfo2().uordblks - before);
+    hops += static_cast<double>(world.engine().packet_hops());
+    // Two wires, or more where leaves differ, of each packet's hops; here always two.
+    wire_hops += 2 * static_cast<double>(world.transport().packets());
+  }
+  state.counters["packet_hops"] = benchmark::Counter(hops, benchmark::Counter::kIsRate);
+  state.counters["wire_hops"] = benchmark::Counter(wire_hops, benchmark::Counter::kIsRate);
+  state.counters["heap_MB"] = heap * 1e-6;
+}
+
+void BM_FourNodesOfEight(benchmark::State& state) { run_ring(state, four_nodes_of_eight()); }
+void BM_Flat32(benchmark::State& state) { run_ring(state, flat_32()); }
+
+// MiB of message per rank. Eight times the message, the same heap.
+BENCHMARK(BM_FourNodesOfEight)->Arg(256)->Arg(2048)->Unit(benchmark::kMillisecond)->Iterations(1);
+BENCHMARK(BM_Flat32)->Arg(64)->Arg(512)->Unit(benchmark::kMillisecond)->Iterations(1);
+
+}  // namespace
+}  // namespace gradhaul
+
+BENCHMARK_MAIN();
