@@ -173,8 +173,7 @@ TEST(ServiceOrder, WaitingIsBacklogAndWithoutCreditsAStall) {
   bench.send(request, 4, 0, 50'000'000);
   bench.run();
   EXPECT_EQ(bench.engine().stall_total(up), 6'000'000);
-  EXPECT_NEAR(static_cast<double>(bench.engine().backlog_total(up)), 6e6 + ps_on(4, 4096 + 16 * 24),
-              2);
+  EXPECT_NEAR(static_cast<double>(bench.engine().backlog_total(up)), 6e6 + ps_on(4, 24), 2);
 }
 
 // The first bit goes on after the latency; a faster link waits so that it never runs dry.
