@@ -4,37 +4,42 @@
 
 namespace gradhaul {
 
+void CreditReturns::grow() {
+  const std::uint32_t capacity = runs_ == nullptr ? 8 : 2 * (mask_ + 1);
+  auto larger = std::make_unique<Kept[]>(capacity);
+  for (std::int32_t i = 0; i < count_; ++i) larger[static_cast<std::size_t>(i)] = run(i);
+  runs_ = std::move(larger);
+  mask_ = capacity - 1;
+  head_ = 0;
+}
+
 void CreditReturns::add(const CreditRun& added) {
-  if (count_ == static_cast<std::int64_t>(runs_.size())) {
-    std::vector<CreditRun> larger(std::max<std::size_t>(8, runs_.size() * 2));
-    for (std::int64_t i = 0; i < count_; ++i) larger[static_cast<std::size_t>(i)] = run(i);
-    runs_ = std::move(larger);
-    head_ = 0;
-  }
+  if (runs_ == nullptr || count_ > static_cast<std::int32_t>(mask_)) grow();
   // Nearly always the last: packets that left by different links may come back crosswise.
-  std::int64_t place = count_++;
+  std::int32_t place = count_++;
   while (place > 0 && run(place - 1).first > added.first) {
     run(place) = run(place - 1);
     --place;
   }
-  run(place) = added;
-  coming_ += added.units;
+  run(place) = {added.first, static_cast<std::int32_t>(added.spacing),
+                static_cast<std::int32_t>(added.units), added.culprit};
+  coming_ += static_cast<std::int32_t>(added.units);
   GRADHAUL_ASSERT(known() <= window_, "no more credits than the receiver has room for");
 }
 
 void CreditReturns::absorb(std::int64_t now) {
   while (count_ > 0) {
-    CreditRun& front = run(0);
+    Kept& front = run(0);
     if (front.first > now) return;
-    const std::int64_t last = front.first + front.spacing * (front.units - 1);
-    std::int64_t back = front.units;
-    if (last > now) back = (now - front.first) / front.spacing + 1;
+    std::int32_t back = front.units;
+    const std::int64_t last = front.first + std::int64_t{front.spacing} * (front.units - 1);
+    if (last > now) back = static_cast<std::int32_t>((now - front.first) / front.spacing) + 1;
     available_ += back;
     coming_ -= back;
     last_culprit_ = front.culprit;
     if (back < front.units) {
       front.units -= back;
-      front.first += front.spacing * back;
+      front.first += std::int64_t{front.spacing} * back;
       return;
     }
     drop_front();
@@ -43,9 +48,9 @@ void CreditReturns::absorb(std::int64_t now) {
 
 std::int64_t CreditReturns::gapless(std::int64_t now, std::int64_t unit_time,
                                     std::int64_t units) const {
-  std::int64_t found = std::min(units, available_);
-  for (std::int64_t i = 0; i < count_ && found < units; ++i) {
-    const CreditRun& next = run(i);
+  std::int64_t found = std::min<std::int64_t>(units, available_);
+  for (std::int32_t i = 0; i < count_ && found < units; ++i) {
+    const Kept& next = run(i);
     const std::int64_t slack = now + found * unit_time - next.first;
     if (slack < 0) return found;
     std::int64_t in_time = next.units;
@@ -62,9 +67,9 @@ std::int64_t CreditReturns::start_for(std::int64_t now, std::int64_t unit_time,
                                       std::int64_t units) const {
   std::int64_t start = now;
   std::int64_t found = available_;
-  for (std::int64_t i = 0; i < count_ && found < units; ++i) {
-    const CreditRun& next = run(i);
-    const std::int64_t used = std::min(next.units, units - found);
+  for (std::int32_t i = 0; i < count_ && found < units; ++i) {
+    const Kept& next = run(i);
+    const std::int64_t used = std::min<std::int64_t>(next.units, units - found);
     start = std::max(start, next.first - found * unit_time);
     const std::int64_t last = found + used - 1;
     start = std::max(start, next.first + next.spacing * (used - 1) - last * unit_time);
@@ -75,10 +80,10 @@ std::int64_t CreditReturns::start_for(std::int64_t now, std::int64_t unit_time,
 
 std::int64_t CreditReturns::time_of(std::int64_t now, std::int64_t units) const {
   std::int64_t found = available_;
-  for (std::int64_t i = 0; i < count_; ++i) {
+  for (std::int32_t i = 0; i < count_; ++i) {
     if (found >= units) break;
-    const CreditRun& next = run(i);
-    const std::int64_t used = std::min(next.units, units - found);
+    const Kept& next = run(i);
+    const std::int64_t used = std::min<std::int64_t>(next.units, units - found);
     now = std::max(now, next.first + next.spacing * (used - 1));
     found += used;
   }
@@ -87,16 +92,15 @@ std::int64_t CreditReturns::time_of(std::int64_t now, std::int64_t units) const 
 
 void CreditReturns::take_coming(std::int64_t units) {
   GRADHAUL_ASSERT(units <= known(), "credits are never negative");
-  const std::int64_t at_hand = std::min(units, available_);
-  available_ -= at_hand;
-  units -= at_hand;
-  coming_ -= units;
-  while (units > 0) {
-    CreditRun& front = run(0);
-    const std::int64_t used = std::min(units, front.units);
+  auto left = static_cast<std::int32_t>(units) - available_;
+  available_ = 0;
+  coming_ -= left;
+  while (left > 0) {
+    Kept& front = run(0);
+    const std::int32_t used = std::min(left, front.units);
     front.units -= used;
-    front.first += front.spacing * used;
-    units -= used;
+    front.first += std::int64_t{front.spacing} * used;
+    left -= used;
     if (front.units == 0) drop_front();
   }
 }

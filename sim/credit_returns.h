@@ -5,7 +5,7 @@
 // will be back, and may be counted on by a train that will only then need it.
 
 #include <cstdint>
-#include <vector>
+#include <memory>
 
 #include "core/assert.h"
 #include "sim/fabric.h"
@@ -14,14 +14,16 @@ namespace gradhaul {
 
 struct CreditRun {
   std::int64_t first = 0;    // ps: when the first unit's credit is usable
-  std::int64_t spacing = 0;  // ps to the next
+  std::int64_t spacing = 0;  // ps to the next, below 2^31
   std::int64_t units = 0;
   ResourceId culprit = kNoResource;  // what the units waited for before they left the buffer
 };
 
 class CreditReturns {
  public:
-  void start_with(std::int64_t window) { window_ = available_ = window; }
+  void start_with(std::int64_t window) {
+    window_ = available_ = static_cast<std::int32_t>(window);
+  }
   bool guarded() const { return window_ > 0; }
   std::int64_t window() const { return window_; }
   // Usable now, as of the last absorb().
@@ -43,32 +45,41 @@ class CreditReturns {
   // Uses the earliest `units`, at most known().
   void take(std::int64_t units) {
     if (units <= available_) {
-      available_ -= units;
+      available_ -= static_cast<std::int32_t>(units);
     } else {
       take_coming(units);
     }
   }
 
  private:
-  const CreditRun& run(std::int64_t i) const {
-    return runs_[static_cast<std::size_t>(head_ + i) & (runs_.size() - 1)];
+  // A run as it is kept: small, since one is written and read again for nearly every packet.
+  struct Kept {
+    std::int64_t first = 0;
+    std::int32_t spacing = 0;
+    std::int32_t units = 0;
+    ResourceId culprit = kNoResource;
+  };
+  const Kept& run(std::int32_t i) const {
+    return runs_[(head_ + static_cast<std::uint32_t>(i)) & mask_];
   }
-  CreditRun& run(std::int64_t i) {
-    return runs_[static_cast<std::size_t>(head_ + i) & (runs_.size() - 1)];
+  Kept& run(std::int32_t i) {
+    return runs_[(head_ + static_cast<std::uint32_t>(i)) & mask_];
   }
+  void grow();
   void take_coming(std::int64_t units);
   void drop_front() {
     ++head_;
     --count_;
   }
 
-  std::int64_t window_ = 0;
-  std::int64_t available_ = 0;
-  std::int64_t coming_ = 0;
+  std::int32_t window_ = 0;
+  std::int32_t available_ = 0;
+  std::int32_t coming_ = 0;
   ResourceId last_culprit_ = kNoResource;
-  std::vector<CreditRun> runs_;  // a ring, its size a power of two
-  std::int64_t head_ = 0;
-  std::int64_t count_ = 0;
+  std::uint32_t head_ = 0;
+  std::int32_t count_ = 0;
+  std::uint32_t mask_ = 0;
+  std::unique_ptr<Kept[]> runs_;  // a ring of mask_ + 1, a power of two
 };
 
 }  // namespace gradhaul

@@ -5,7 +5,7 @@
 // by ingress link id, then first in, first out. Starts are not events: the engine decides them when
 // every event of the instant has been handled.
 //
-// A timing wheel of 1.024 ns buckets covers the next 4 us; what lies further ahead waits in a heap.
+// A timing wheel of 1.024 ns buckets covers the next 2 us; what lies further ahead waits in a heap.
 // Events of a bucket are sorted when it is opened. Nothing is allocated once the pool has grown.
 
 #include <array>
@@ -59,8 +59,8 @@ class EventWheel {
   bool empty() const { return pending_ == 0; }
 
  private:
-  static constexpr int kBucketBits = 8;
-  static constexpr std::int64_t kBuckets = 8192;
+  static constexpr int kBucketBits = 10;  // 1.024 ns
+  static constexpr std::int64_t kBuckets = 2048;
 
   struct Stored {
     Event event;

@@ -11,34 +11,33 @@
 
 namespace gradhaul {
 
-struct LinkState {
-  // Of the model.
+// Ordered by what a start touches together: four lines of cache.
+struct alignas(64) LinkState {
+  std::int64_t free = 0;          // when the transmitter is idle
+  std::int64_t carry = 0;         // of the train it sends
+  std::int64_t wake = INT64_MAX;  // a wake is scheduled for then
+  std::int32_t head[kTrafficClasses] = {-1, -1, -1};
+  std::int32_t tail[kTrafficClasses] = {-1, -1, -1};
+  std::uint8_t waiting = 0;  // classes with packets
+  bool listed = false;       // in the list of starts of this instant
+  // Credits count units of a train, which may be cut; else 64-byte blocks.
+  bool unit_credits = false;
+  bool guarded = false;  // in any class
+  ResourceId resource = kNoResource;
   std::int64_t rate = 0;  // bits a second; 0: serialises in no time
   std::int64_t latency = 0;
   // A unit's credit is usable again so long after it began to leave the far end's buffer (PCIe), or
   // after its last bit left it (InfiniBand).
   std::int64_t return_after_leaving = 0;
-  ResourceId resource = kNoResource;
-  bool unit_credits =
-      false;             // credits count units of a train, which may be cut; else 64-byte blocks
-  bool guarded = false;  // in any class
-  // What changes.
-  std::uint8_t waiting = 0;  // classes with packets
-  bool listed = false;       // in the list of starts of this instant
-  std::int32_t head[kTrafficClasses] = {-1, -1, -1};
-  std::int32_t tail[kTrafficClasses] = {-1, -1, -1};
-  std::int64_t free = 0;          // when the transmitter is idle
-  std::int64_t carry = 0;         // of the train it sends
-  std::int64_t wake = INT64_MAX;  // a wake is scheduled for then
-  std::int64_t busy_total = 0;
-  std::int64_t payload_total = 0;
   // Time with a packet ready that could not start, and the part of it without credits.
   std::int64_t backlog_since = -1;
   std::int64_t stall_since = -1;
+  LinkDigest digest;
+  std::int64_t busy_total = 0;
+  std::int64_t payload_total = 0;
+  CreditReturns credits[kTrafficClasses];
   std::int64_t backlog_total = 0;
   std::int64_t stall_total = 0;
-  LinkDigest digest;
-  CreditReturns credits[kTrafficClasses];
 };
 
 }  // namespace gradhaul

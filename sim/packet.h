@@ -23,7 +23,7 @@ struct FlowSpec {
 };
 
 // 64 bytes: a line of cache.
-struct Packet {
+struct alignas(64) Packet {
   std::int64_t ready = 0;     // at the link it waits for
   std::int64_t sequence = 0;  // within its flow
   std::int32_t next = kNone;  // behind it in the link's queue

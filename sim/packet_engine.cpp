@@ -40,6 +40,7 @@ LinkState initial_state(const Link& link) {
 PacketEngine::PacketEngine(const Fabric& fabric, Endpoints& endpoints)
     : fabric_(fabric), endpoints_(endpoints), flows_on_link_(fabric.links().size(), 0) {
   for (const Link& link : fabric.links()) states_.push_back(initial_state(link));
+  starts_.resize(states_.size());
 }
 
 FlowId PacketEngine::add_flow(const FlowSpec& spec) {
@@ -77,12 +78,12 @@ LinkId PacketEngine::first_link(FlowId flow) const {
 }
 
 PacketId PacketEngine::add_packet(const Packet& added) {
-  if (free_packets_.empty()) {
+  const PacketId id = free_packet_;
+  if (id == kNone) {
     packets_.push_back(added);
     return static_cast<PacketId>(packets_.size() - 1);
   }
-  const PacketId id = free_packets_.back();
-  free_packets_.pop_back();
+  free_packet_ = packet(id).next;
   packet(id) = added;
   return id;
 }
@@ -138,7 +139,7 @@ PacketEngine::Pause PacketEngine::run(std::int64_t limit, std::int64_t budget) {
   stopped_ = false;
   while (true) {
     if (!wheel_.more_at(now_)) {
-      if (!starts_.empty()) {
+      if (start_count_ > 0) {
         run_starts();
         continue;
       }
@@ -194,7 +195,7 @@ void PacketEngine::list_start(LinkId link) {
   LinkState& state = link_state(link);
   if (state.listed) return;
   state.listed = true;
-  starts_.push_back(link);
+  starts_[start_count_++] = link;
 }
 
 void PacketEngine::wake_at(LinkId link, std::int64_t time) {
@@ -209,19 +210,19 @@ void PacketEngine::wake_at(LinkId link, std::int64_t time) {
 // after these.
 void PacketEngine::run_starts() {
   in_starts_ = true;
-  if (starts_.size() == 1) {
-    const LinkId only = starts_.front();
-    starts_.clear();
+  if (start_count_ == 1) {
+    const LinkId only = starts_[0];
+    start_count_ = 0;
     link_state(only).listed = false;
     try_start(only);
   } else {
-    starting_.swap(starts_);
+    starting_.assign(starts_.begin(), starts_.begin() + static_cast<std::ptrdiff_t>(start_count_));
+    start_count_ = 0;
     std::sort(starting_.begin(), starting_.end());
     for (const LinkId link : starting_) {
       link_state(link).listed = false;
       try_start(link);
     }
-    starting_.clear();
   }
   in_starts_ = false;
 }

@@ -82,7 +82,7 @@ class PacketEngine {
     bool data = false;
   };
   // One link of one flow; those of a flow follow each other.
-  struct FlowHop {
+  struct alignas(64) FlowHop {
     LinkId link = kNoLink;
     std::int32_t unit = 0;
     std::int32_t overhead = 0;
@@ -139,10 +139,11 @@ class PacketEngine {
   std::vector<FlowHop> hops_;
   std::vector<std::int32_t> flows_on_link_;
   std::vector<Packet> packets_;
-  std::vector<PacketId> free_packets_;
+  PacketId free_packet_ = kNone;  // the rest follow by Packet::next
   std::vector<Trace> traces_;
   std::vector<std::int32_t> free_traces_;
-  std::vector<LinkId> starts_;
+  std::vector<LinkId> starts_;  // room for all links
+  std::size_t start_count_ = 0;
   std::vector<LinkId> starting_;
   bool in_starts_ = false;
   std::int64_t now_ = 0;

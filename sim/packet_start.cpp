@@ -240,7 +240,8 @@ void PacketEngine::arrive_at_end(PacketId id, LinkId link, std::int64_t serialis
   if (hop.data) payload_delivered_ += moved.payload;
   if (moved.trace != kNone) trace(moved.trace).add(state.resource, Cause::kBusy, serialisation);
   const Packet copy = moved;
-  free_packets_.push_back(id);
+  moved.next = free_packet_;
+  free_packet_ = id;
   endpoints_.on_delivery(copy, delivered);
 }
 
