@@ -234,7 +234,7 @@ BANS = [
      "what decides prints nothing"),
     (r"\bshared_ptr\b", lambda path: role(path) not in ("tests", "simgrid_bridge"),
      "nothing here has shared lifetime"),
-    (r"\busing\s+namespace\s+std\b", lambda path: True, "names of std are spelled out"),
+    (r"\busing\s+namespace\s+std\s*;", lambda path: True, "names of std are spelled out"),
     (r"(?m)^[ \t]*#[ \t]*define[ \t]+(?!GRADHAUL_)", lambda path: True,
      "a macro begins with GRADHAUL_"),
     (r"(?<![:\w])assert\s*\(", lambda path: True, "GRADHAUL_ASSERT is on in every build type"),

@@ -129,7 +129,7 @@ class TheChecker(unittest.TestCase):
             "core/assert.cpp": "std::fprintf(stderr, text);\n",
             "core/assert.h": "#define GRADHAUL_ASSERT(a) (a)\n",
             "sim/run_cost.cpp": "std::chrono::steady_clock::now();\n",
-            "tests/sim/a.cpp": "std::mt19937 draws(1);\n",
+            "tests/sim/a.cpp": "std::mt19937 draws(1); using namespace std::chrono_literals;\n",
             "scenarios/main.cpp": 'std::getenv("COLUMNS"); std::unordered_map<int, int> m;\n',
             "sim/b.cpp": "int strand(int); int operand = strand(1'000); ascii_puts_(1);\n"})
 
