@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "core/placement.h"
-#include "core/topology_size.h"
 #include "sim/prediction_row.h"
+#include "sim/resource_load.h"
 #include "sim/run_cost.h"
 #include "sim/simgrid_bridge.h"
 #include "sim/world_report.h"
@@ -36,6 +36,15 @@ class Watch {
   std::size_t rows_;
   double told_ = 0;
 };
+
+// What the simulation says must not beat what its links, kernels and memories can do, counted
+// without it.
+void check_against_load(const PredictionRequest& request, const Placement& placement,
+                        const PacketWorld& world, std::int64_t count) {
+  const ResourceLoad load = count_load(request, world.fabric(), placement, count);
+  const Duration least = request.cluster.node.gpu.kernel_launch + load.bound();
+  GRADHAUL_ASSERT(world.end() >= least.ps, "no run is faster than its busiest resource");
+}
 
 void take_row(const PredictionRequest& request, const PacketWorld& world, Bytes size,
               RunDigest& digest, Prediction& prediction) {
@@ -80,6 +89,7 @@ Prediction predict_packets(const PredictionRequest& request) {
       prediction.interrupted = true;
       break;
     }
+    check_against_load(request, placement, world, count);
     take_row(request, world, size, digest, prediction);
   }
   prediction.digest = digest.value();

@@ -1,6 +1,7 @@
 #include "sim/predict.h"
 
 #include "core/topology_size.h"
+#include "sim/analytic_prediction.h"
 #include "sim/packet_prediction.h"
 
 namespace gradhaul {
@@ -13,7 +14,8 @@ Prediction predict(const PredictionRequest& request) {
     if (!topology.errors.empty()) throw SimulationError(topology.errors.front());
     sized.cluster.network.topology = topology.topology;
   }
-  return predict_packets(sized);
+  return request.fidelity == Fidelity::kAnalytic ? predict_analytically(sized)
+                                                 : predict_packets(sized);
 }
 
 }  // namespace gradhaul

@@ -18,12 +18,7 @@ std::vector<PortCounters> port_counters(const PacketWorld& world);
 // The largest first.
 std::vector<TimePart> time_parts(const PacketWorld& world);
 
-// What a row is limited by. The kind of resource that the critical path spends most time being
-// served by or waiting for, or where that is not nearly busy the busiest kind on the path that is,
-// since waiting backs up into links before the narrow one; and of that kind the one that is
-// busiest, with how many are as busy to a thousandth; "latency" where latencies of software, wires
-// and memory weigh more. But where that resource is not nearly busy and the path goes through
-// returned slots, "slots": more of them would hide what else it consists of.
+// What a row is limited by; see sim/path_report.h.
 std::string limited_by(const PacketWorld& world, const std::vector<ResourceUse>& resources);
 
 }  // namespace gradhaul

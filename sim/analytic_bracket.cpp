@@ -1,0 +1,141 @@
+#include "sim/analytic_bracket.h"
+
+#include <algorithm>
+
+namespace gradhaul {
+namespace {
+
+// See the head of the header.
+constexpr std::int64_t kQueueShare = 8;
+constexpr std::int64_t kControlShare = 32;
+
+// Per message of data.
+Duration message_time(const ResourceLoad& load, LinkId id) {
+  return {load.busy(id).ps / load.links[static_cast<std::size_t>(id)].messages};
+}
+
+bool carries_data(const LinkLoad& link) { return link.messages > 0; }
+
+// The longest that a slice is on the links of a resource, or in its kernel.
+Duration time_on(const ResourceLoad& load, const CollectiveChain& chain, HopLatency& latency,
+                 ResourceId resource) {
+  const Fabric& fabric = load.fabric();
+  Duration longest;
+  for (std::size_t i = 0; i < load.links.size(); ++i) {
+    const auto id = static_cast<LinkId>(i);
+    if (fabric.link(id).resource != resource || !carries_data(load.links[i])) continue;
+    longest = std::max(longest, message_time(load, id));
+  }
+  if (fabric.resources()[static_cast<std::size_t>(resource)].kind != "reduce") return longest;
+  for (const ChainStep& step : chain.steps) {
+    longest = std::max(longest, latency.kernel(step.kind, chain.slice) * step.operations);
+  }
+  return longest;
+}
+
+// X + R of the chain's slowest hop.
+Duration slowest_step(const CollectiveChain& chain, HopLatency& latency) {
+  Duration slowest;
+  for (const ChainStep& step : chain.steps) {
+    const Duration kernel = latency.kernel(step.kind, chain.slice) * step.operations;
+    slowest = std::max(slowest, latency.message(step.hop, chain.slice).arrived + kernel);
+  }
+  return slowest;
+}
+
+// (n - 1) burst t of the link where it is longest; and the greatest n.
+struct Sharing {
+  Duration wait;
+  std::int64_t connections = 1;
+};
+Sharing sharing_of(const ResourceLoad& load, std::int64_t burst) {
+  Sharing sharing;
+  for (std::size_t i = 0; i < load.links.size(); ++i) {
+    const LinkLoad& link = load.links[i];
+    if (!carries_data(link)) continue;
+    const Duration slice = message_time(load, static_cast<LinkId>(i));
+    sharing.wait = std::max(sharing.wait, slice * burst * (link.connections - 1));
+    sharing.connections = std::max(sharing.connections, link.connections);
+  }
+  return sharing;
+}
+
+bool shares_pcie(const ResourceLoad& load) {
+  const Fabric& fabric = load.fabric();
+  bool uplinks = false;
+  bool shared = false;
+  for (std::size_t i = 0; i < load.links.size(); ++i) {
+    const Link& link = fabric.link(static_cast<LinkId>(i));
+    if (link.kind != LinkKind::kPcie || load.links[i].routes == 0) continue;
+    const std::string& kind = fabric.resources()[static_cast<std::size_t>(link.resource)].kind;
+    uplinks = uplinks || kind == "pcie_uplink";
+    shared = shared || load.links[i].routes > 1;
+  }
+  return uplinks && shared;
+}
+
+// h
+Duration head_of_line(const ResourceLoad& load, Duration idle) {
+  Duration most;
+  for (std::size_t i = 0; i < load.links.size(); ++i) {
+    const auto id = static_cast<LinkId>(i);
+    const bool pcie = load.fabric().link(id).kind == LinkKind::kPcie;
+    if (pcie && load.links[i].routes > 1) most = std::max(most, load.busy(id));
+  }
+  return std::max(Duration{}, Duration{most.ps / 3 * 4} - idle);
+}
+
+// w
+Duration waiting(const PredictionRequest& request, const ResourceLoad& load,
+                 const CollectiveChain& chain, const AnalyticBracket& bracket) {
+  const Duration lesser = std::min(bracket.load, bracket.chain);
+  if (request.workload.collective == Collective::kAllToAll) return bracket.load + lesser;
+  const bool ring = request.workload.collective == Collective::kAllReduce &&
+                    request.communication.algorithm == Algorithm::kRing;
+  if (!ring || bracket.shares_pcie) return lesser;
+  const std::int64_t burst = std::min<std::int64_t>(request.communication.slots, chain.slices);
+  const Sharing sharing = sharing_of(load, burst);
+  const std::int64_t n = sharing.connections;
+  const Duration queues{lesser.ps / kQueueShare / n * (n - 1)};
+  return std::min(lesser, sharing.wait + queues);
+}
+
+}  // namespace
+
+AnalyticBracket bracket_of(const PredictionRequest& request, const ResourceLoad& load,
+                           const CollectiveChain& chain, const SlotBound& slots,
+                           HopLatency& latency) {
+  AnalyticBracket bracket;
+  bracket.chain = chain.total;
+  bracket.slots = slots.time();
+  for (const ResourceBound& bound : load.bounds()) {
+    if (bound.time <= bracket.load) continue;
+    bracket.load = bound.time;
+    bracket.busiest = bound.resource;
+  }
+  bracket.lower = std::max({bracket.load, bracket.chain, bracket.slots});
+  // Trailing bytes are no bound, but most of them do take their time.
+  Duration busy = bracket.load;
+  for (std::size_t i = 0; i < load.links.size(); ++i) {
+    busy = std::max(busy, load.busy(static_cast<LinkId>(i)));
+  }
+  Duration idle = busy;
+  if (bracket.busiest != kNoResource) {
+    const Duration slice = time_on(load, chain, latency, bracket.busiest);
+    const Duration fill = slowest_step(chain, latency) - slice;
+    idle += std::max(fill, Duration{});
+  }
+  if (chain.likely > idle) bracket.limit = AnalyticLimit::kChain;
+  idle = std::max(idle, chain.likely);
+  if (bracket.slots > idle) bracket.limit = AnalyticLimit::kSlots;
+  idle = std::max(idle, bracket.slots);
+  bracket.shares_pcie = shares_pcie(load);
+  const Duration lesser = std::min(bracket.load, bracket.chain);
+  const Duration wait = waiting(request, load, chain, bracket);
+  const Duration held = bracket.shares_pcie ? head_of_line(load, idle) : Duration{};
+  bracket.estimate = idle + Duration{wait.ps / kQueueShare + held.ps / 2};
+  bracket.upper = idle + wait + held + Duration{lesser.ps / kControlShare};
+  return bracket;
+}
+
+}  // namespace gradhaul

@@ -1,0 +1,199 @@
+#include "sim/analytic_prediction.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "core/placement.h"
+#include "sim/analytic_bracket.h"
+#include "sim/analytic_path.h"
+#include "sim/link_digest.h"
+#include "sim/path_report.h"
+#include "sim/prediction_row.h"
+#include "sim/run_cost.h"
+
+namespace gradhaul {
+namespace {
+
+double share(std::int64_t part, std::int64_t whole) {
+  return whole > 0 ? std::min(1.0, static_cast<double>(part) / static_cast<double>(whole)) : 0;
+}
+
+void add_links(const ResourceLoad& load, std::int64_t end, std::vector<ResourceUse>& uses) {
+  for (std::size_t i = 0; i < load.links.size(); ++i) {
+    const auto id = static_cast<LinkId>(i);
+    ResourceUse& use = uses[static_cast<std::size_t>(load.fabric().link(id).resource)];
+    use.utilisation = std::max(use.utilisation, share(load.busy(id).ps, end));
+    use.bytes += load.links[i].payload;
+  }
+}
+
+void add_gpus(const ResourceLoad& load, std::int64_t end, std::vector<ResourceUse>& uses) {
+  const Fabric& fabric = load.fabric();
+  const int per_node = fabric.cluster().node.gpu_count;
+  for (Rank rank = 0; rank < load.ranks(); ++rank) {
+    const int gpu = load.gpu_of(rank);
+    ResourceUse& reduce =
+        uses[static_cast<std::size_t>(fabric.reduce_resource(gpu / per_node, gpu % per_node))];
+    std::int64_t busy = 0;
+    for (int channel = 0; channel < load.channels(); ++channel) {
+      busy += load.kernel_time(rank, channel).ps;
+      reduce.bytes += load.kernel(rank, channel).bytes;
+    }
+    reduce.utilisation = share(busy, end * load.channels());
+    ResourceUse& memory =
+        uses[static_cast<std::size_t>(fabric.memory_resource(gpu / per_node, gpu % per_node))];
+    memory.bytes = load.memory[static_cast<std::size_t>(gpu)].bytes;
+    memory.utilisation = share(load.memory_time(gpu).ps, end);
+  }
+}
+
+std::vector<ResourceUse> resource_uses(const ResourceLoad& load, std::int64_t end,
+                                       const std::vector<TracePart>& path) {
+  const std::vector<Resource>& resources = load.fabric().resources();
+  std::vector<ResourceUse> uses(resources.size());
+  for (std::size_t i = 0; i < resources.size(); ++i) {
+    uses[i].name = resources[i].name;
+    uses[i].kind = resources[i].kind;
+  }
+  add_links(load, end, uses);
+  add_gpus(load, end, uses);
+  for (const TracePart& part : path) {
+    if (part.resource == kNoResource) continue;
+    uses[static_cast<std::size_t>(part.resource)].blame += Duration{part.ps};
+  }
+  std::erase_if(uses, [](const ResourceUse& use) {
+    return use.bytes.count == 0 && use.utilisation == 0 && use.blame.ps == 0;
+  });
+  std::sort(uses.begin(), uses.end(),
+            [](const ResourceUse& a, const ResourceUse& b) { return a.name < b.name; });
+  return uses;
+}
+
+std::string microseconds(Duration time) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.2f us", time.microseconds());
+  return text;
+}
+
+// What the rows' brackets say, in a line for all of them.
+class BracketNote {
+ public:
+  void add(const AnalyticBracket& bracket, Duration launch, Bytes size) {
+    const Duration time = launch + bracket.estimate;
+    const double share = static_cast<double>(bracket.error().ps) / static_cast<double>(time.ps);
+    if (rows_++ > 0 && share <= worst_) return;
+    worst_ = share;
+    size_ = size;
+    least_ = launch + bracket.lower;
+    most_ = launch + bracket.upper;
+    pcie_ = bracket.shares_pcie;
+  }
+  std::string text() const {
+    std::string note = "closed forms, nothing simulated: ";
+    if (rows_ > 1) note += "for " + std::to_string(size_.count) + " B, the least certain, ";
+    note += "between " + microseconds(least_) + " and " + microseconds(most_);
+    if (pcie_) note += ", since several share PCIe links beyond their switches";
+    return note;
+  }
+
+ private:
+  int rows_ = 0;
+  double worst_ = 0;
+  Bytes size_;
+  Duration least_;
+  Duration most_;
+  bool pcie_ = false;
+};
+
+class AnalyticRows {
+ public:
+  AnalyticRows(const PredictionRequest& request, Prediction& prediction)
+      : request_(request),
+        prediction_(prediction),
+        fabric_(request.cluster),
+        placement_(place(request.cluster, request.communication, request.workload.collective)),
+        latency_(fabric_, placement_.ranks_per_node) {
+    prediction.channels = placement_.channels;
+    prediction.rings = placement_.rings;
+    prediction.notes = placement_.notes;
+  }
+
+  void add(Bytes size) {
+    const std::int64_t count = size.count / size_of(request_.workload.datatype).count;
+    SlotBound slots(request_, placement_, latency_);
+    const ResourceLoad load = count_load(request_, fabric_, placement_, count, &slots);
+    const std::unique_ptr<Schedule> chunks = chunk_schedule(request_, placement_, count);
+    const CollectiveChain chain = longest_chain(request_, placement_, *chunks, latency_);
+    const AnalyticBracket bracket = bracket_of(request_, load, chain, slots, latency_);
+    const std::vector<TracePart> path = analytic_path(load, chain, slots, bracket, latency_);
+    const Duration launch = request_.cluster.node.gpu.kernel_launch;
+    ResultRow row = prediction_row(request_, placement_.channels, size);
+    row.time = launch + bracket.estimate;
+    for (const Bytes sent : load.sent) {
+      row.bytes_sent_per_rank = std::max(row.bytes_sent_per_rank, sent);
+    }
+    prediction_.resources = resource_uses(load, row.time.ps, path);
+    row.parts = time_parts(path, fabric_.resources());
+    row.limited_by = limiting_resource(path, fabric_.resources(), prediction_.resources);
+    prediction_.rows.push_back(std::move(row));
+    const Duration error = std::max(prediction_.error_bound.value_or(Duration{}), bracket.error());
+    prediction_.error_bound = error;
+    note_.add(bracket, launch, size);
+    digest(load, bracket);
+  }
+  void finish() {
+    prediction_.digest = digest_.value();
+    if (!prediction_.rows.empty()) prediction_.notes.push_back(note_.text());
+  }
+
+ private:
+  void digest(const ResourceLoad& load, const AnalyticBracket& bracket) {
+    for (const LinkLoad& link : load.links) {
+      digest_.add(static_cast<std::uint64_t>(link.payload.count));
+      digest_.add(static_cast<std::uint64_t>((link.wire + link.trailing).count));
+    }
+    for (const Duration time : {bracket.load, bracket.chain, bracket.slots, bracket.lower,
+                                bracket.estimate, bracket.upper}) {
+      digest_.add(static_cast<std::uint64_t>(time.ps));
+    }
+  }
+
+  const PredictionRequest& request_;
+  Prediction& prediction_;
+  Fabric fabric_;
+  Placement placement_;
+  HopLatency latency_;
+  RunDigest digest_;
+  BracketNote note_;
+};
+
+}  // namespace
+
+Prediction predict_analytically(const PredictionRequest& request) {
+  const RunCostMeter meter;
+  Prediction prediction;
+  prediction.fidelity = "analytic";
+  prediction.seed = request.seed;
+  prediction.exact = false;
+  AnalyticRows rows(request, prediction);
+  const std::vector<Bytes>& sizes = request.workload.sizes;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (request.interrupted != nullptr && request.interrupted->load()) {
+      prediction.interrupted = true;
+      break;
+    }
+    const Bytes size = whole_elements(request, sizes[i]);
+    rows.add(size);
+    if (request.progress != nullptr) {
+      request.progress->on_progress(static_cast<double>(i + 1) / static_cast<double>(sizes.size()),
+                                    size);
+    }
+  }
+  rows.finish();
+  prediction.cost.wall_s = meter.wall_seconds();
+  prediction.cost.cpu_s = meter.cpu_seconds();
+  prediction.cost.peak_rss_bytes = RunCostMeter::peak_rss_bytes();
+  return prediction;
+}
+
+}  // namespace gradhaul

@@ -1,0 +1,67 @@
+#include "sim/hop_latency.h"
+
+#include <algorithm>
+
+#include "core/topology_size.h"
+#include "sim/idle_connection.h"
+
+namespace gradhaul {
+
+HopLatency::HopLatency(const Fabric& fabric, int ranks_per_node)
+    : fabric_(fabric), ranks_per_node_(ranks_per_node) {}
+
+HopLatency::Key HopLatency::key_of(const Hop& hop, Bytes size) const {
+  const Cluster& cluster = fabric_.cluster();
+  // Within a node, NVLink makes all pairs of GPUs alike.
+  if (hop.source_nic < 0 && cluster.node.nvlink) return {-1, -1, -1, -1, -1, false, size.count};
+  const auto leaf = [&](Rank rank, int nic) {
+    return leaf_of(cluster.network.topology, cluster.nodes, cluster.node.nic_count,
+                   rank / ranks_per_node_, nic);
+  };
+  const bool by_spine = hop.source_nic >= 0 && leaf(hop.source, hop.source_nic) !=
+                                                   leaf(hop.destination, hop.destination_nic);
+  return {hop.source % ranks_per_node_,      hop.relay_gpu, hop.source_nic, hop.destination_nic,
+          hop.destination % ranks_per_node_, by_spine,      size.count};
+}
+
+MessageTime HopLatency::message(const Hop& hop, Bytes size) {
+  const auto [place, added] = messages_.try_emplace(key_of(hop, size));
+  if (added) {
+    IdleConnection connection(fabric_, ranks_per_node_, hop);
+    MessageTime& time = place->second;
+    time.arrived = {connection.send(size)};
+    time.done = {connection.done()};
+    time.spacing = Duration{connection.send(size)} - time.arrived;
+  }
+  return place->second;
+}
+
+Duration HopLatency::slot_return(const Hop& hop) {
+  const auto [place, added] = returns_.try_emplace(key_of(hop, {}));
+  if (added) {
+    Hop back;
+    back.source = hop.destination;
+    back.destination = hop.source;
+    back.source_nic = hop.destination_nic;
+    back.destination_nic = hop.source_nic;
+    place->second = {IdleConnection(fabric_, ranks_per_node_, back).credit()};
+  }
+  return place->second;
+}
+
+Duration HopLatency::kernel(ReduceKind kind, Bytes size) const {
+  const GpuModel& gpu = fabric_.cluster().node.gpu;
+  SerialisationCarry kernel;
+  SerialisationCarry memory;
+  const std::int64_t passes = kind == ReduceKind::kReduce ? 3 : 2;
+  return std::max(serialisation_time(size, gpu.reduce_bandwidth, kernel),
+                  serialisation_time(size * passes, gpu.memory_bandwidth, memory));
+}
+
+Trace HopLatency::message_parts(const Hop& hop, Bytes size) const {
+  IdleConnection connection(fabric_, ranks_per_node_, hop);
+  const std::int64_t arrived = connection.send(size);
+  return connection.parts(arrived);
+}
+
+}  // namespace gradhaul

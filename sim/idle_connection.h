@@ -1,0 +1,66 @@
+#pragma once
+
+// One connection with everything on its way idle: its messages one after the other through the
+// stages of sim/packet_transport.h, with the same packets, reads, buffer and tags.
+
+#include <cstdint>
+#include <deque>
+
+#include "core/placement.h"
+#include "sim/fabric.h"
+#include "sim/idle_route.h"
+#include "sim/trace_parts.h"
+
+namespace gradhaul {
+
+class IdleConnection {
+ public:
+  // Throws SimulationError where there is no path.
+  IdleConnection(const Fabric& fabric, int ranks_per_node, const Hop& hop);
+
+  // The next data message, posted at 0: when the receiver's kernel may read it.
+  std::int64_t send(Bytes size);
+  // When the sender knows that the last one is written.
+  std::int64_t done() const { return done_; }
+  // Instead of data: the credit for a slot, posted at 0 and travelling this way; when it may be
+  // used.
+  std::int64_t credit();
+  // Where the time of a first message went that took `arrived`: latencies, each where the packet
+  // model puts it, and the rest to the link that has been busy longest.
+  Trace parts(std::int64_t arrived) const;
+
+ private:
+  struct Held {
+    std::int64_t until;
+    std::int64_t amount;
+  };
+  bool by_nic() const { return hop_.source_nic >= 0; }
+  std::int64_t after_post(std::int64_t from) const;
+  std::int64_t send_to_peer(std::int64_t size);
+  std::int64_t send_by_nic(std::int64_t size, std::int64_t ready);
+  std::int64_t ask_time(std::int64_t payload, std::int64_t requests, std::int64_t now);
+  std::int64_t fetch(std::int64_t payload);
+  std::int64_t receive(const IdleRoute::Train& packet, std::int64_t ready, bool last);
+
+  const Node& node_;
+  Hop hop_;
+  bool free_control_;  // the ideal network: credits and acknowledgements cost nothing
+  IdleRoute peer_;
+  IdleRoute relay_;
+  IdleRoute request_;
+  IdleRoute completion_;
+  IdleRoute wire_;
+  IdleRoute write_;
+  IdleRoute back_;  // of acknowledgements
+  std::int64_t packet_payload_ = 0;
+  std::int64_t buffer_ = 0;
+  std::int64_t asked_ = 0;  // when payload was last asked for
+  std::int64_t next_message_ = 0;
+  std::int64_t buffered_ = 0;
+  std::deque<Held> leaving_;
+  std::int64_t tags_used_ = 0;
+  std::deque<Held> tag_returns_;
+  std::int64_t done_ = 0;
+};
+
+}  // namespace gradhaul

@@ -1,0 +1,327 @@
+// The counting half of sim/resource_load.h: messages become packets, TLPs and requests; what one
+// node sends is gathered by the ends it runs between, and laid on the links of each route once.
+
+#include <algorithm>
+
+#include "core/make_schedule.h"
+#include "sim/existing_path.h"
+#include "sim/infiniband_framing.h"
+#include "sim/injector.h"
+#include "sim/resource_load.h"
+
+namespace gradhaul {
+namespace {
+
+std::int64_t pieces(std::int64_t bytes, std::int64_t piece) {
+  return bytes <= piece ? 1 : (bytes + piece - 1) / piece;
+}
+
+// Of messages that travel alike.
+struct Flow {
+  std::int64_t connections = 0;
+  std::int64_t messages = 0;
+  std::int64_t payload = 0;
+  std::int64_t packets = 0;
+  std::int64_t requests = 0;    // reads of the payload
+  std::int64_t tlps = 0;        // of max_payload
+  std::int64_t split_tlps = 0;  // of what a root complex makes of them
+  void add(const Flow& other, std::int64_t times) {
+    connections += other.connections * times;
+    messages += other.messages * times;
+    payload += other.payload * times;
+    packets += other.packets * times;
+    requests += other.requests * times;
+    tlps += other.tlps * times;
+    split_tlps += other.split_tlps * times;
+  }
+};
+
+class LoadCounter final : public TrafficSink {
+ public:
+  LoadCounter(const Fabric& fabric, const Placement& placement, TrafficSink* also,
+              ResourceLoad& load);
+  void on_connection(const ConnectionTraffic& traffic) override;
+  void on_kernel(Rank rank, int channel, const KernelTraffic& traffic) override;
+  void on_rank_end(Rank rank) override;
+
+ private:
+  Flow flow_of(const ConnectionTraffic& traffic, std::int64_t packet);
+  const Flow& message_flow(std::int64_t size, std::int64_t packet);
+  void add_packets(Flow& flow, std::int64_t payload, std::int64_t packets) const;
+  Hop hop_of(const ConnectionKey& key);
+  void count_by_nic(const Hop& hop, const ConnectionTraffic& traffic);
+  void lay_node(int node);
+  void lay_reads(int node);
+  void lay_wires(int node);
+  void lay(const Route& route, TrafficClass traffic_class, const Flow& flow);
+  void lay_control(const Route& route, Bytes least, Bytes trailing, std::int64_t packets);
+
+  int node_of(Rank rank) const { return rank / placement_.ranks_per_node; }
+  int gpu_of(Rank rank) const { return rank % placement_.ranks_per_node; }
+  std::size_t pair(int first, int second, int seconds) const {
+    return static_cast<std::size_t>(first) * static_cast<std::size_t>(seconds) +
+           static_cast<std::size_t>(second);
+  }
+
+  const Fabric& fabric_;
+  const Placement& placement_;
+  const Cluster& cluster_;
+  const Node& node_;
+  TrafficSink* also_;
+  ResourceLoad& load_;
+  Bytes split_;
+  std::int64_t known_size_ = 0;
+  std::int64_t known_packet_ = 0;
+  Flow known_;
+  // Of the node that is being walked: by NIC and GPU; by GPUs; by NIC and far NIC.
+  std::vector<Flow> reads_;
+  std::vector<Flow> peers_;
+  std::vector<Flow> wires_;
+  std::vector<Flow> writes_;  // of all nodes, by NIC and GPU
+  std::vector<Hop> hops_;     // by channel and GPUs
+};
+
+LoadCounter::LoadCounter(const Fabric& fabric, const Placement& placement, TrafficSink* also,
+                         ResourceLoad& load)
+    : fabric_(fabric),
+      placement_(placement),
+      cluster_(fabric.cluster()),
+      node_(cluster_.node),
+      also_(also),
+      load_(load) {
+  const PcieSettings& pcie = node_.pcie_settings;
+  split_ = std::min(pcie.max_payload, node_.root_complex.tlp_split.value_or(pcie.max_payload));
+  const auto gpus = static_cast<std::size_t>(node_.gpu_count);
+  const auto nics = static_cast<std::size_t>(node_.nic_count);
+  const auto nodes = static_cast<std::size_t>(cluster_.nodes);
+  reads_.resize(nics * gpus);
+  peers_.resize(gpus * gpus);
+  wires_.resize(nics * nodes * nics);
+  writes_.resize(nodes * nics * gpus);
+  hops_.resize(static_cast<std::size_t>(placement.channels) * gpus * gpus);
+}
+
+void LoadCounter::add_packets(Flow& flow, std::int64_t payload, std::int64_t packets) const {
+  if (payload == 0) return;
+  const PcieSettings& pcie = node_.pcie_settings;
+  flow.packets += packets;
+  flow.requests += packets * pieces(payload, pcie.max_read_request.count);
+  flow.tlps += packets * pieces(payload, pcie.max_payload.count);
+  flow.split_tlps += packets * pieces(payload, split_.count);
+}
+
+// Of one message; most have the size of the one before.
+const Flow& LoadCounter::message_flow(std::int64_t size, std::int64_t packet) {
+  if (size != known_size_ || packet != known_packet_) {
+    known_size_ = size;
+    known_packet_ = packet;
+    known_ = {0, 1, size, 0, 0, 0, 0};
+    add_packets(known_, packet, size / packet);
+    add_packets(known_, size % packet, 1);
+  }
+  return known_;
+}
+
+Flow LoadCounter::flow_of(const ConnectionTraffic& traffic, std::int64_t packet) {
+  Flow flow;
+  for (int i = 0; i < traffic.sizes; ++i) {
+    const MessageCount& messages = traffic.by_size[static_cast<std::size_t>(i)];
+    flow.add(message_flow(messages.size.count, packet), messages.count);
+  }
+  flow.connections = 1;
+  return flow;
+}
+
+// Where NICs are chosen by nearness, a hop is the same for the same channel and GPUs of any two
+// nodes.
+Hop LoadCounter::hop_of(const ConnectionKey& key) {
+  const auto between = [&] {
+    return hop_between(placement_, cluster_, key.channel, key.source, key.destination);
+  };
+  const bool within = node_of(key.source) == node_of(key.destination);
+  if (placement_.nic_rule != NicRule::kNearestToRanks || within) return between();
+  Hop& known = hops_[pair(static_cast<int>(pair(key.channel, gpu_of(key.source), node_.gpu_count)),
+                          gpu_of(key.destination), node_.gpu_count)];
+  if (known.source_nic < 0) known = between();
+  known.source = key.source;
+  known.destination = key.destination;
+  return known;
+}
+
+void LoadCounter::on_connection(const ConnectionTraffic& traffic) {
+  if (also_ != nullptr) also_->on_connection(traffic);
+  const ConnectionKey& key = traffic.key;
+  const Hop hop = hop_of(key);
+  const Bytes payload = traffic.payload();
+  load_.sent[static_cast<std::size_t>(key.source)] += payload;
+  load_.messages += traffic.messages();
+  MemoryLoad& written = load_.memory[static_cast<std::size_t>(load_.gpu_of(key.destination))];
+  written.bytes += payload;
+  written.bounding += payload;
+  if (hop.source_nic >= 0) {
+    count_by_nic(hop, traffic);
+    return;
+  }
+  load_.memory[static_cast<std::size_t>(load_.gpu_of(key.source))].bytes += payload;
+  peers_[pair(gpu_of(key.source), gpu_of(key.destination), node_.gpu_count)].add(
+      flow_of(traffic, kPeerTrain), 1);
+}
+
+void LoadCounter::count_by_nic(const Hop& hop, const ConnectionTraffic& traffic) {
+  const int gpu = gpu_of(hop.source);
+  const int reading = hop.relay_gpu >= 0 ? hop.relay_gpu : gpu;
+  const int node = node_of(hop.source);
+  const int far_nic = node_of(hop.destination) * node_.nic_count + hop.destination_nic;
+  const Flow flow = flow_of(traffic, cluster_.network.mtu.count);
+  load_.memory[pair(node, reading, node_.gpu_count)].bytes += Bytes{flow.payload};
+  if (hop.relay_gpu >= 0) peers_[pair(gpu, reading, node_.gpu_count)].add(flow, 1);
+  reads_[pair(hop.source_nic, reading, node_.gpu_count)].add(flow, 1);
+  wires_[pair(hop.source_nic, far_nic, cluster_.nodes * node_.nic_count)].add(flow, 1);
+  writes_[pair(far_nic, gpu_of(hop.destination), node_.gpu_count)].add(flow, 1);
+  load_.packets += flow.packets;
+}
+
+void LoadCounter::on_kernel(Rank rank, int channel, const KernelTraffic& traffic) {
+  if (also_ != nullptr) also_->on_kernel(rank, channel, traffic);
+  load_.kernels[pair(rank, channel, load_.channels())] = traffic;
+  MemoryLoad& memory = load_.memory[static_cast<std::size_t>(load_.gpu_of(rank))];
+  memory.bytes += traffic.memory;
+  memory.bounding += traffic.memory;
+}
+
+void LoadCounter::on_rank_end(Rank rank) {
+  if (also_ != nullptr) also_->on_rank_end(rank);
+  if ((rank + 1) % placement_.ranks_per_node == 0) lay_node(node_of(rank));
+  if (rank + 1 < cluster_.ranks()) return;
+  for (int node = 0; node < cluster_.nodes; ++node) {
+    for (int nic = 0; nic < node_.nic_count; ++nic) {
+      for (int gpu = 0; gpu < node_.gpu_count; ++gpu) {
+        const Flow& flow = writes_[pair(node * node_.nic_count + nic, gpu, node_.gpu_count)];
+        if (flow.messages == 0) continue;
+        check_dma(fabric_, node, nic, gpu);
+        lay(fabric_.dma_write(node, nic, gpu), TrafficClass::kPosted, flow);
+      }
+    }
+  }
+}
+
+void LoadCounter::lay_node(int node) {
+  lay_reads(node);
+  lay_wires(node);
+  for (int source = 0; source < node_.gpu_count; ++source) {
+    for (int destination = 0; destination < node_.gpu_count; ++destination) {
+      Flow& flow = peers_[pair(source, destination, node_.gpu_count)];
+      if (flow.messages == 0) continue;
+      lay(existing_peer(fabric_, node, source, destination), TrafficClass::kPosted, flow);
+      flow = {};
+    }
+  }
+}
+
+void LoadCounter::lay_reads(int node) {
+  for (int nic = 0; nic < node_.nic_count; ++nic) {
+    NicLoad& load = load_.nics[pair(node, nic, node_.nic_count)];
+    for (int gpu = 0; gpu < node_.gpu_count; ++gpu) {
+      Flow& flow = reads_[pair(nic, gpu, node_.gpu_count)];
+      if (flow.messages == 0) continue;
+      check_dma(fabric_, node, nic, gpu);
+      const Route request = fabric_.dma_request(node, nic, gpu);
+      const Route completion = fabric_.dma_completion(node, nic, gpu);
+      lay(request, TrafficClass::kNonPosted, flow);
+      lay(completion, TrafficClass::kCompletion, flow);
+      load.messages += flow.messages;
+      if (!completion.empty()) {
+        Duration latency = node_.gpu.read_latency;
+        for (const RouteHop& hop : request) latency += fabric_.link(hop.link).latency;
+        for (const RouteHop& hop : completion) latency += fabric_.link(hop.link).latency;
+        load.read_resource = fabric_.link(completion.back().link).resource;
+        load.tag_time += Int128{flow.requests} * latency.ps;
+        load.buffer_time += Int128{flow.payload} * (latency + node_.nic.transmit_latency).ps;
+      }
+      flow = {};
+    }
+  }
+}
+
+void LoadCounter::lay_wires(int node) {
+  const bool framed = cluster_.network.kind == NetworkKind::kInfiniband;
+  const int far_nics = cluster_.nodes * node_.nic_count;
+  for (int nic = 0; nic < node_.nic_count; ++nic) {
+    for (int far = 0; far < far_nics; ++far) {
+      Flow& flow = wires_[pair(nic, far, far_nics)];
+      if (flow.messages == 0) continue;
+      const int far_node = far / node_.nic_count;
+      const int far_nic = far % node_.nic_count;
+      const Route route = existing_wire(fabric_, node, nic, far_node, far_nic);
+      load_.nics[pair(node, nic, node_.nic_count)].resource =
+          fabric_.link(route.front().link).resource;
+      lay(route, TrafficClass::kPosted, flow);
+      if (framed) {
+        const Bytes message = kRethBytes + kImmediateBytes;
+        const Bytes answers = kAcknowledgementBytes * flow.messages;
+        lay_control(route, message * flow.messages, answers, 0);
+        lay_control(fabric_.wire(far_node, far_nic, node, nic), answers,
+                    (kInfinibandOverhead + message) * flow.messages, flow.messages);
+      }
+      flow = {};
+    }
+  }
+}
+
+void LoadCounter::lay(const Route& route, TrafficClass traffic_class, const Flow& flow) {
+  const bool request = traffic_class == TrafficClass::kNonPosted;
+  for (std::size_t i = 0; i < route.size(); ++i) {
+    const RouteHop& hop = route[i];
+    const Link& link = fabric_.link(hop.link);
+    LinkLoad& load = load_.links[static_cast<std::size_t>(hop.link)];
+    std::int64_t units = 0;
+    if (hop.unit.count > 0) {
+      units = hop.unit == node_.pcie_settings.max_payload ? flow.tlps : flow.split_tlps;
+    } else if (request) {
+      units = flow.requests;
+    } else {
+      units = link.kind == LinkKind::kNvlink ? flow.messages : flow.packets;
+    }
+    load.units += units;
+    if (!request) {
+      load.payload += Bytes{flow.payload};
+      ++load.routes;
+      load.connections += flow.connections;
+      load.messages += flow.messages;
+    }
+    const Bytes wire = hop.overhead * units + Bytes{request ? 0 : flow.payload};
+    load.wire += wire;
+    Int128& held = load.credit_time[static_cast<int>(traffic_class)];
+    if (link.kind == LinkKind::kInfiniband) {
+      // From when a packet leaves, across the wire and out of the far buffer.
+      held += Int128{wire.count / kCreditBlockBytes} * (link.latency + link.credit_return).ps;
+    } else {
+      // Given back when the unit leaves the far buffer; at the end of a route at once.
+      const bool ends = i + 1 == route.size();
+      const Duration away = ends ? link.credit_return : std::max(link.credit_return, link.latency);
+      held += Int128{units} * away.ps;
+    }
+  }
+}
+
+void LoadCounter::lay_control(const Route& route, Bytes least, Bytes trailing,
+                              std::int64_t packets) {
+  for (const RouteHop& hop : route) {
+    LinkLoad& load = load_.links[static_cast<std::size_t>(hop.link)];
+    load.wire += least;
+    load.trailing += trailing;
+    load.units += packets;
+  }
+}
+
+}  // namespace
+
+ResourceLoad count_load(const PredictionRequest& request, const Fabric& fabric,
+                        const Placement& placement, std::int64_t count, TrafficSink* also) {
+  ResourceLoad load(fabric, placement.ranks_per_node, placement.channels);
+  LoadCounter counter(fabric, placement, also, load);
+  count_traffic(request, placement, count, counter);
+  return load;
+}
+
+}  // namespace gradhaul

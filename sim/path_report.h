@@ -1,0 +1,28 @@
+#pragma once
+
+// What the path that decided a time says of it: where it went, and what limits it.
+
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "sim/fabric.h"
+#include "sim/trace_parts.h"
+
+namespace gradhaul {
+
+// By name, the largest first.
+std::vector<TimePart> time_parts(const std::vector<TracePart>& path,
+                                 const std::vector<Resource>& resources);
+
+// The kind of resource that the path spends most time being served by or waiting for, or where
+// that is not nearly busy the busiest kind on the path that is, since waiting backs up into links
+// before the narrow one; and of that kind the one that is busiest, with how many are as busy to a
+// thousandth; "latency" where latencies of software, wires and memory weigh more. But where that
+// resource is not nearly busy and the path goes through returned slots, "slots": more of them would
+// hide what else it consists of.
+std::string limiting_resource(const std::vector<TracePart>& path,
+                              const std::vector<Resource>& resources,
+                              const std::vector<ResourceUse>& uses);
+
+}  // namespace gradhaul
