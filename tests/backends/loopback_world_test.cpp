@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstring>
+#include <numeric>
 #include <vector>
 
 #include "core/ring_schedule.h"
@@ -13,15 +14,14 @@ namespace gradhaul {
 namespace {
 
 using testing::Each;
-using testing::ElementsAre;
 using testing::HasSubstr;
 using Kind = LoopbackOutcome::Kind;
 
 constexpr std::int64_t kCount = 12;
 
 std::vector<Rank> ring_of(Rank ranks) {
-  std::vector<Rank> ring;
-  for (Rank rank = 0; rank < ranks; ++rank) ring.push_back(rank);
+  std::vector<Rank> ring(static_cast<std::size_t>(ranks));
+  std::iota(ring.begin(), ring.end(), 0);
   return ring;
 }
 

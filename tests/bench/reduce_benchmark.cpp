@@ -29,7 +29,7 @@ void copy(benchmark::State& state) {
   const std::int64_t size = state.range(0);
   const std::vector<std::byte> source = ordinary_numbers(size);
   std::vector<std::byte> target = ordinary_numbers(size);
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     std::memcpy(target.data(), source.data(), source.size());
     benchmark::ClobberMemory();
   }
@@ -53,7 +53,7 @@ void reduce(benchmark::State& state, const Kernel& kernel) {
                                  .count = size / size_of(kernel.type).count,
                                  .divisor = 8};
   const ElementKernel run = element_kernels(kernel.set).at(kernel.type, kernel.operation);
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     run(operands);
     benchmark::ClobberMemory();
   }

@@ -204,7 +204,7 @@ class ContractTraffic {
   // Deliveries.
 
   void on_completion(Rank rank, const Completion& completion) {
-    if (std::this_thread::get_id() != thread_) breaches_.push_back("8: another thread delivers");
+    if (std::this_thread::get_id() != thread_) breaches_.emplace_back("8: another thread delivers");
     if (completion.kind == CompletionKind::kReduceDone) {
       on_reduce_done(rank, completion);
     } else if (Connection* connection = find(rank, completion)) {
@@ -316,7 +316,7 @@ class ContractTraffic {
       }
       return read(connection, copy_of(connection, connection.read), connection.read);
     }
-    breaches_.push_back("2: kReduceDone of a stream that was not used");
+    breaches_.emplace_back("2: kReduceDone of a stream that was not used");
   }
 
   // What arrived is looked at, and made unreadable, since its slot now goes back.

@@ -82,7 +82,8 @@ TEST(References, SumsOfSmallIntegersAreTheClosedForm) {
       std::vector<Elements> inputs;
       Elements expected;
       for (std::int64_t i = 0; i < 20; ++i) {
-        expected.push_back(oracle::element_of(type, static_cast<double>(n * (n - 1) / 2 + n * i)));
+        const std::int64_t sum = n * (n - 1) / 2 + n * i;
+        expected.push_back(oracle::element_of(type, static_cast<double>(sum)));
       }
       std::vector<Rank> ring;
       for (Rank rank = 0; rank < n; ++rank) {
