@@ -40,9 +40,10 @@ void ProgressBar::on_progress(double done, Bytes row) {
   const double share = std::clamp(done, 0.0, 1.0);
   const int filled = static_cast<int>(share * kWidth);
   const double seconds = std::chrono::duration<double>(now - start_).count();
+  const double left = share > 0 ? seconds / share - seconds : 0;
   const std::string text =
-      fmt::format("\r[{:#>{}}{:.>{}}] {:3.0f} %  {}  {:.0f} s ", "", filled, "", kWidth - filled,
-                  share * 100, format_bytes(row), seconds);
+      fmt::format("\r[{:#>{}}{:.>{}}] {:3.0f} %  {}  {:.0f} s, some {:.0f} s to go ", "", filled,
+                  "", kWidth - filled, share * 100, format_bytes(row), seconds, left);
   std::fputs(text.c_str(), stderr);
   std::fflush(stderr);
 }

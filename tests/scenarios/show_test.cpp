@@ -1,7 +1,6 @@
 // What `gradhaul show` prints reads back as the same scenario.
 
 #include <filesystem>
-#include <regex>
 
 #include "gmock/gmock.h"
 #include "scenarios/filled_value.h"
@@ -73,11 +72,9 @@ TEST(Show, HasACommentOnEveryLineOfAValue) {
   EXPECT_THAT(text, HasSubstr("scenario.yaml:2\n"));
   EXPECT_THAT(text, HasSubstr("# h100-sxm.yaml:7, estimate: "));
   std::istringstream lines(text);
-  const std::regex without_value("^ *[a-z_]+:$|^ *estimates: .*");
   for (std::string line; std::getline(lines, line);) {
-    if (line.find(" # ") == std::string::npos) {
-      EXPECT_TRUE(std::regex_match(line, without_value)) << line;
-    }
+    const bool only_a_key = line.ends_with(':') || line.starts_with("  estimates: [");
+    EXPECT_NE(line.find(" # ") != std::string::npos, only_a_key) << line;
   }
 }
 
