@@ -39,6 +39,8 @@ class Bench final : private Endpoints {
     return delivered_;
   }
   const std::vector<int>& order() const { return order_; }
+  // Of pieces of a packet, each by itself.
+  const std::vector<std::int64_t>& delivery_times() const { return times_; }
   const Fabric& fabric() const { return fabric_; }
   const PacketEngine& engine() const { return engine_; }
   LinkId link(const std::string& name) const {
@@ -53,6 +55,7 @@ class Bench final : private Endpoints {
   void on_delivery(const Packet& packet, std::int64_t delivered) override {
     delivered_[packet.message] = delivered;
     order_.push_back(packet.message);
+    times_.push_back(delivered);
   }
   void on_event(std::uint32_t /*kind*/, std::int32_t /*index*/) override {}
 
@@ -60,6 +63,7 @@ class Bench final : private Endpoints {
   PacketEngine engine_;
   std::map<int, std::int64_t> delivered_;
   std::vector<int> order_;
+  std::vector<std::int64_t> times_;
 };
 
 Cluster two_gpus() {
@@ -174,6 +178,29 @@ TEST(ServiceOrder, WaitingIsBacklogAndWithoutCreditsAStall) {
   bench.run();
   EXPECT_EQ(bench.engine().stall_total(up), 6'000'000);
   EXPECT_NEAR(static_cast<double>(bench.engine().backlog_total(up)), 6e6 + ps_on(4, 24), 2);
+}
+
+// Of a window of 8 TLPs, 7 or 6 are on their way: with one left a packet waits until the switch
+// lets go of some, with two it sends what it may at once.
+TEST(ServiceOrder, APacketIsCutOnlyWhileAQuarterOfTheWindowIsLeft) {
+  for (const int first : {7, 6}) {
+    Cluster cluster = two_gpus();
+    cluster.node.pcie_settings.posted_header_credits = 8;
+    cluster.node.pcie_settings.credit_loop = 1_us;
+    Bench bench(cluster);
+    const FlowId write = bench.flow(bench.fabric().dma_write(0, 0, 0), TrafficClass::kPosted);
+    bench.send(write, 1, first * 256, 0);
+    bench.send(write, 2, 4 * 256, 0);
+    bench.run();
+    const int piece = 8 - first;
+    ASSERT_EQ(bench.order(), (std::vector<int>{1, 2, 2}));
+    const double begins = first == 7 ? kToSwitch : ps_on(4, first * 280);
+    EXPECT_NEAR(static_cast<double>(bench.delivery_times()[1]),
+                begins + kToSwitch + kToDevice + ps_on(4, piece * 280), 3);
+    // The rest follows as the credits of the first come back, a loop after it left.
+    const double rest = 1e6 + kToSwitch + kToDevice + ps_on(4, (4 - piece) * 280);
+    EXPECT_NEAR(static_cast<double>(bench.delivery_times()[2]), rest, 3);
+  }
 }
 
 // The first bit goes on after the latency; a faster link waits so that it never runs dry.
