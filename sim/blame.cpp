@@ -114,6 +114,7 @@ std::vector<TracePart> Blame::parts(ChainId chain) const {
     for (const Entry& entry : nodes_[static_cast<std::size_t>(id)].entries) add(all, entry);
   }
   std::vector<TracePart> parts;
+  parts.reserve(all.size());
   for (const Entry& entry : all) {
     parts.push_back({static_cast<ResourceId>(entry.key / kCauses - 1),
                      static_cast<Cause>(entry.key % kCauses), entry.ps});

@@ -21,9 +21,7 @@ struct CreditRun {
 
 class CreditReturns {
  public:
-  void start_with(std::int64_t window) {
-    window_ = available_ = static_cast<std::int32_t>(window);
-  }
+  void start_with(std::int64_t window) { window_ = available_ = static_cast<std::int32_t>(window); }
   bool guarded() const { return window_ > 0; }
   std::int64_t window() const { return window_; }
   // Usable now, as of the last absorb().
@@ -62,9 +60,7 @@ class CreditReturns {
   const Kept& run(std::int32_t i) const {
     return runs_[(head_ + static_cast<std::uint32_t>(i)) & mask_];
   }
-  Kept& run(std::int32_t i) {
-    return runs_[(head_ + static_cast<std::uint32_t>(i)) & mask_];
-  }
+  Kept& run(std::int32_t i) { return runs_[(head_ + static_cast<std::uint32_t>(i)) & mask_]; }
   void grow();
   void take_coming(std::int64_t units);
   void drop_front() {

@@ -19,6 +19,8 @@ class KernelReducer {
   KernelReducer(RunContext& context, MemoryPorts& memory, int ranks, int ranks_per_node,
                 int channels);
   ~KernelReducer();
+  KernelReducer(const KernelReducer&) = delete;
+  KernelReducer& operator=(const KernelReducer&) = delete;
 
   Reducer& of(Rank rank);
   void on_event(RunEvent event, std::int32_t index);

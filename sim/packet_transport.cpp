@@ -181,7 +181,8 @@ Path PacketTransport::path_between(const Hop& hop, bool credit) {
                           std::to_string(gpu_of(hop.destination)) + kNotAcross);
   }
   path.out = add_flow(route, TrafficClass::kPosted, FlowKind::kPeer, false);
-  if (!node_.nvlink) {
+  // Where nothing is in the way, nothing leaves by parts either.
+  if (!node_.nvlink && !route.empty()) {
     path.injector = context_.fabric.cluster().nodes * node_.nic_count + path.source_gpu;
     path.first_queue_pair = add_queue_pairs(path.injector, 1);
     Injector& injector = injectors_[static_cast<std::size_t>(path.injector)];

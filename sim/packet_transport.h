@@ -31,6 +31,8 @@ class PacketTransport {
   PacketTransport(RunContext& context, MemoryPorts& memory, const Placement& placement,
                   const Communication& communication);
   ~PacketTransport();
+  PacketTransport(const PacketTransport&) = delete;
+  PacketTransport& operator=(const PacketTransport&) = delete;
 
   // Wires the ends that the ranks' engines name; ends[r] are those of rank r. Throws
   // SimulationError where no path leads from one to the other.

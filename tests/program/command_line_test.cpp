@@ -1,6 +1,7 @@
 // Verbs, options and exit statuses of the program.
 
-#include "gmock/gmock.h"
+#include <gmock/gmock.h>
+
 #include "tests/program/run_program.h"
 
 namespace gradhaul {

@@ -1,9 +1,10 @@
 // gradhaul predict from end to end: what it prints and writes, and how it ends.
 
+#include <gmock/gmock.h>
+
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "gmock/gmock.h"
 #include "tests/program/run_program.h"
 
 namespace gradhaul {

@@ -7,12 +7,13 @@
 //
 // All problems, in this order, and no other.
 
+#include <gmock/gmock.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <set>
 #include <sstream>
 
-#include "gmock/gmock.h"
 #include "tests/scenarios/reading.h"
 
 namespace gradhaul {

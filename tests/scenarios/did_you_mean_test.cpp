@@ -1,6 +1,6 @@
 #include "scenarios/did_you_mean.h"
 
-#include "gtest/gtest.h"
+#include <gtest/gtest.h>
 
 namespace gradhaul {
 namespace {

@@ -1,7 +1,7 @@
 #include "scenarios/document.h"
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 namespace gradhaul {
 namespace {

@@ -1,10 +1,11 @@
 // Scenarios with random damage: whatever the damage, the answer is a scenario or a list of problems
 // with their places; never a crash, never another exception.
 
+#include <gmock/gmock.h>
+
 #include <array>
 #include <cstdint>
 
-#include "gmock/gmock.h"
 #include "scenarios/references.h"
 #include "scenarios/topology_drawing.h"
 #include "scenarios/topology_summary.h"

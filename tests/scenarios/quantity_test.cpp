@@ -1,7 +1,7 @@
 #include "scenarios/quantity.h"
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 namespace gradhaul {
 namespace {

@@ -2,12 +2,13 @@
 
 // Scenarios for tests: text in, a scenario or the list of what is wrong with it out.
 
+#include <gtest/gtest.h>
+
 #include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
 
-#include "gtest/gtest.h"
 #include "scenarios/scenario.h"
 
 namespace gradhaul {

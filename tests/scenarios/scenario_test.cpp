@@ -1,8 +1,9 @@
 #include "scenarios/scenario.h"
 
+#include <gmock/gmock.h>
+
 #include <cmath>
 
-#include "gmock/gmock.h"
 #include "scenarios/sha256.h"
 #include "tests/scenarios/reading.h"
 

@@ -1,6 +1,7 @@
 #include "scenarios/settings.h"
 
-#include "gmock/gmock.h"
+#include <gmock/gmock.h>
+
 #include "tests/scenarios/reading.h"
 
 namespace gradhaul {

@@ -1,8 +1,8 @@
 #include "scenarios/sha256.h"
 
-#include <string>
+#include <gtest/gtest.h>
 
-#include "gtest/gtest.h"
+#include <string>
 
 namespace gradhaul {
 namespace {

@@ -1,13 +1,14 @@
 // Every file that is shipped is registered here, reads without a complaint, and says where its
 // numbers come from.
 
+#include <gmock/gmock.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <set>
 
 #include "core/placement.h"
 #include "core/topology_size.h"
-#include "gmock/gmock.h"
 #include "scenarios/references.h"
 #include "tests/scenarios/reading.h"
 

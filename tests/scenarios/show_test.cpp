@@ -1,8 +1,9 @@
 // What `gradhaul show` prints reads back as the same scenario.
 
+#include <gmock/gmock.h>
+
 #include <filesystem>
 
-#include "gmock/gmock.h"
 #include "scenarios/filled_value.h"
 #include "scenarios/references.h"
 #include "tests/scenarios/reading.h"

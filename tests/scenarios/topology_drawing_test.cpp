@@ -1,8 +1,9 @@
 #include "scenarios/topology_drawing.h"
 
+#include <gmock/gmock.h>
+
 #include <algorithm>
 
-#include "gmock/gmock.h"
 #include "scenarios/topology_summary.h"
 #include "tests/scenarios/reading.h"
 

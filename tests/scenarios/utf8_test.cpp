@@ -1,6 +1,6 @@
 #include "scenarios/utf8.h"
 
-#include "gtest/gtest.h"
+#include <gtest/gtest.h>
 
 namespace gradhaul {
 namespace {

@@ -148,6 +148,20 @@ TEST(HopLatency, OverNvlinkIsLatencyAndPayload) {
   EXPECT_EQ(latency.kernel(ReduceKind::kReduce, {37'000'000}), 1000_us);
 }
 
+// Without PCIe and NVLink the GPUs of a node are one, and their messages there at once.
+TEST(HopLatency, IsNothingWhereNothingIsInTheWay) {
+  Cluster cluster = ideal_cluster(1);
+  cluster.node.gpu_count = 2;
+  cluster.ranks_per_node = 2;
+  const Fabric fabric(cluster);
+  HopLatency latency(fabric, 2);
+  for (const std::int64_t size : {1, 16'384, 1'000'000}) {
+    const WriteStream simulated(cluster, {.length = {size}, .writes = 3});
+    EXPECT_EQ(simulated.arrived(), (std::vector<std::int64_t>{0, 0, 0}));
+    EXPECT_EQ(latency.message(first_to_last(cluster), {size}).arrived, Duration{});
+  }
+}
+
 TEST(HopLatency, PartsAddUp) {
   for (const NamedNode& named : nodes()) {
     for (const bool across : {true, false}) {
