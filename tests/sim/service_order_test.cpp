@@ -111,6 +111,39 @@ TEST(ServiceOrder, TiesGoByIngressWhateverWasSentFirst) {
   }
 }
 
+// The one with the higher number is on its way first, and takes as much longer as it began earlier.
+TEST(ServiceOrder, TiesGoByIngressWhateverBeganFirst) {
+  Cluster cluster = two_gpus();
+  cluster.node.pcie = {{"sw0", "socket0", PcieLink{5, 16}, {"gpu0"}},
+                       {"sw1", "socket0", PcieLink{3, 16}, {"gpu1"}},
+                       {"", "socket0", PcieLink{5, 16}, {"nic0"}}};
+  cluster.node.nic.pcie = PcieLink{5, 16};
+  Bench bench(cluster);
+  const auto route = [&](const char* first) {
+    Route links;
+    for (const char* name : {first, "node0.sw0.down"}) {
+      links.push_back({bench.link(name), {256}, {24}});
+    }
+    return links;
+  };
+  const FlowId low = bench.flow(route("node0.nic0.pcie.up"), TrafficClass::kCompletion);
+  const FlowId high = bench.flow(route("node0.sw1.up"), TrafficClass::kCompletion);
+  SerialisationCarry slow;
+  SerialisationCarry fast;
+  const auto rate = [&](const char* name) { return bench.fabric().link(bench.link(name)).rate; };
+  const Duration wait = serialisation_time({4480}, rate("node0.sw1.up"), slow) -
+                        serialisation_time({4480}, rate("node0.sw0.down"), fast);
+  bench.send(high, 2, 4096, 0);
+  bench.send(low, 1, 4096, wait.ps);
+  bench.run();
+  EXPECT_EQ(bench.order(), (std::vector<int>{1, 2}));
+  // A picosecond earlier, and it is first.
+  bench.send(high, 4, 4096, 1'000'000'000);
+  bench.send(low, 3, 4096, 1'000'000'001 + wait.ps);
+  bench.run();
+  EXPECT_EQ(bench.order(), (std::vector<int>{1, 2, 4, 3}));
+}
+
 // One credit, back 10 us after it was used.
 Cluster one_credit() {
   Cluster cluster = two_gpus();
