@@ -38,7 +38,25 @@ const char* name_of(Cause cause) {
 
 Blame::Blame() = default;
 
+void Blame::free_node(ChainId id) {
+  Node& freed = node(id);
+  freed.past = -1;
+  freed.holders = 0;
+  // What grew large is given back; the small ones are about to be used again.
+  constexpr std::size_t kSmall = 32;
+  if (freed.entries.capacity() > kSmall) std::vector<Entry>().swap(freed.entries);
+  free_.push_back(id);
+}
+
+void Blame::fold_all() {
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (nodes_[i].holders > 0) fold(static_cast<ChainId>(i));
+  }
+  fold_all_at_ = std::max<std::size_t>(4096, 2 * live());
+}
+
 ChainId Blame::add_node() {
+  if (live() >= fold_all_at_) fold_all();
   ChainId id = 0;
   if (free_.empty()) {
     id = static_cast<ChainId>(nodes_.size());
@@ -76,9 +94,7 @@ void Blame::fold(ChainId id) {
     if (parent.entries.size() > child.entries.size()) parent.entries.swap(child.entries);
     for (const Entry& entry : parent.entries) add(child.entries, entry);
     child.past = parent.past;
-    parent.past = -1;
-    parent.holders = 0;
-    free_.push_back(past);
+    free_node(past);
   }
 }
 
@@ -102,8 +118,7 @@ void Blame::let_go(ChainId chain) {
     GRADHAUL_ASSERT(dropped.holders > 0, "a chain is let go as often as it is held");
     if (--dropped.holders > 0) return;
     const ChainId past = dropped.past;
-    dropped.past = -1;
-    free_.push_back(chain);
+    free_node(chain);
     chain = past;
   }
 }

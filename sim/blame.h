@@ -5,8 +5,10 @@
 // Since the core posts inside the completion that fulfilled its last condition, the chain of a post
 // is the chain of that completion: the max is decided where it falls.
 //
-// Chains share their past. A past that only one chain still refers to is folded into it, so memory
-// grows with what is in flight and with the number of resources, not with the message.
+// Chains share their past. A past that only one chain still refers to is folded into it: at once
+// where that chain is extended, and for all chains whenever there are twice as many pieces as the
+// last such folding left. So memory grows with what is in flight and with the number of resources,
+// not with the message.
 
 #include <cstdint>
 #include <vector>
@@ -48,10 +50,13 @@ class Blame {
   Node& node(ChainId id) { return nodes_[static_cast<std::size_t>(id)]; }
   ChainId add_node();
   void fold(ChainId id);
+  void fold_all();
+  void free_node(ChainId id);
   static void add(std::vector<Entry>& to, const Entry& entry);
 
   std::vector<Node> nodes_;
   std::vector<ChainId> free_;
+  std::size_t fold_all_at_ = 4096;  // live nodes
 };
 
 }  // namespace gradhaul
