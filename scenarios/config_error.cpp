@@ -19,6 +19,21 @@ std::string lines_of(const std::vector<Problem>& problems) {
   return text;
 }
 
+// A message repeats what was written, which may be a whole page where a quote ends too late.
+std::string clipped(const std::string& message) {
+  constexpr std::size_t kMost = 600;
+  constexpr std::size_t kTail = 200;
+  if (message.size() <= kMost) return message;
+  const auto inside_character = [&message](std::size_t at) {
+    return (static_cast<unsigned char>(message[at]) & 0xc0) == 0x80;
+  };
+  std::size_t head = kMost - kTail;
+  while (head > 0 && inside_character(head)) --head;
+  std::size_t tail = message.size() - kTail;
+  while (tail < message.size() && inside_character(tail)) ++tail;
+  return message.substr(0, head) + " … " + message.substr(tail);
+}
+
 }  // namespace
 
 std::string Location::text() const {
@@ -27,8 +42,8 @@ std::string Location::text() const {
 
 std::string Problem::text() const { return fmt::format("{}: {}", location.text(), message); }
 
-void Problems::add(const Location& location, std::string message) {
-  problems_.push_back({location, std::move(message)});
+void Problems::add(const Location& location, const std::string& message) {
+  problems_.push_back({location, clipped(message)});
 }
 
 std::vector<Problem> Problems::sorted() const {

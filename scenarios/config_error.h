@@ -29,7 +29,8 @@ struct Problem {
 
 class Problems {
  public:
-  void add(const Location& location, std::string message);
+  // Long messages lose their middle.
+  void add(const Location& location, const std::string& message);
   bool empty() const { return problems_.empty(); }
   std::size_t size() const { return problems_.size(); }
   // By file in the order in which the files came up, then by line and column; the same problem at

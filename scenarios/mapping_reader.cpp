@@ -99,19 +99,19 @@ Location MappingReader::location(std::string_view key) const {
   return value->place();
 }
 
-void MappingReader::report(std::string_view key, std::string message) {
-  problems_.add(location(key), std::move(message));
+void MappingReader::report(std::string_view key, const std::string& message) {
+  problems_.add(location(key), message);
 }
 
 void MappingReader::report_together(const std::vector<std::string_view>& keys,
-                                    std::string message) {
+                                    const std::string& message) {
   const auto value_at = [this](std::string_view key) {
     return node_ == nullptr ? nullptr : node_->find_path(key);
   };
   for (const std::string_view key : keys) {
     const TreeNode* value = value_at(key);
     if (value != nullptr && value->place().option()) {
-      problems_.add(value->place(), std::move(message));
+      problems_.add(value->place(), message);
       return;
     }
   }
@@ -121,7 +121,7 @@ void MappingReader::report_together(const std::vector<std::string_view>& keys,
     if (deeper == nullptr || !keys[i].starts_with(keys[i - 1])) break;
     place = deeper;
   }
-  problems_.add(place == nullptr ? owner_ : place->place(), std::move(message));
+  problems_.add(place == nullptr ? owner_ : place->place(), message);
 }
 
 void MappingReader::missing(std::string_view key) {
@@ -352,7 +352,7 @@ void MappingReader::finish() {
     if (nearest(child.key, free).empty()) {
       message += fmt::format("; the keys here are {}", fmt::join(asked_, ", "));
     }
-    problems_.add(child.key_location, std::move(message));
+    problems_.add(child.key_location, message);
   }
 }
 

@@ -98,11 +98,11 @@ class MappingReader {
   // Where the key's value stands, or the mapping where it is left out.
   Location location(std::string_view key) const;
   const Location& owner() const { return owner_; }
-  void report(std::string_view key, std::string message);
+  void report(std::string_view key, const std::string& message);
   // Reports what several values make together, named by dotted keys: at the first that an option
   // set, for it was changed last; else at the first of them or, while each key continues the one
   // before, at the deepest that is written in the same file.
-  void report_together(const std::vector<std::string_view>& keys, std::string message);
+  void report_together(const std::vector<std::string_view>& keys, const std::string& message);
   // Nothing has been reported since the reader was made.
   bool good() const { return problems_.size() == problems_before_; }
   Problems& problems() { return problems_; }
