@@ -1,7 +1,8 @@
 #include "scenarios/config_error.h"
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include "scenarios/utf8.h"
 
 namespace gradhaul {

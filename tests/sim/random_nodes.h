@@ -10,6 +10,8 @@
 
 namespace gradhaul::examples {
 
+using namespace gradhaul::literals;  // NOLINT(google-build-using-namespace)
+
 inline Node random_node(Draws& draws) {
   Node node;
   node.sockets = static_cast<int>(draws.between(1, 2));
