@@ -107,7 +107,7 @@ TEST(Blame, SumsAndMemoryHoldForChainsThatBranch) {
   Blame blame;
   std::deque<Held> held{{blame.start(), {}, 0}};
   std::size_t most = 0;
-  for (int step = 0; step < 20'000; ++step) {
+  for (int step = 0; step < 6000; ++step) {
     const auto from = static_cast<std::size_t>(draws.below(static_cast<std::int64_t>(held.size())));
     Trace parts;
     Held next = held[from];

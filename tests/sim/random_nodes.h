@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/cluster.h"
+#include "tests/sim/cluster_examples.h"
 #include "tests/sim/draws.h"
 
 namespace gradhaul::examples {
