@@ -205,7 +205,7 @@ std::size_t end_of_content(std::string_view text) {
 // Where the parser gave up; what it misses at the end of a text is missing behind its last word.
 Location place_of(std::string_view text, const YAML::Mark& mark, const Location& base) {
   if (base.option() || mark.is_null()) return base;
-  const Location end = place_of(text, end_of_content(text), base);
+  Location end = place_of(text, end_of_content(text), base);
   if (mark.line + 1 > end.line) return end;
   return {base.source, mark.line + 1, mark.column + 1};
 }

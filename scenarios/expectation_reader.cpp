@@ -51,10 +51,10 @@ void read_comparison(MappingReader& reader, std::string_view key, Dimension dime
 
 // The kinds of resources and the other things that can limit a run, as results name them.
 const std::vector<std::string>& limiting_kinds() {
-  static const std::vector<std::string> kKinds{"nic",         "pcie",    "pcie_uplink", "socket",
-                                               "socket_link", "nvlink",  "reduce",      "memory",
-                                               "network",     "latency", "slots"};
-  return kKinds;
+  static const std::vector<std::string> kinds{"nic",         "pcie",    "pcie_uplink", "socket",
+                                              "socket_link", "nvlink",  "reduce",      "memory",
+                                              "network",     "latency", "slots"};
+  return kinds;
 }
 
 // "node0.nic0", "node3.gpu1.pcie", "leaf0", "leaf0-spine1"

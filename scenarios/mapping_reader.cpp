@@ -180,7 +180,7 @@ std::optional<std::int64_t> MappingReader::check_number(std::string_view key,
     const std::string meant = nearest(text, words);
     std::string message = fmt::format("{}: \"{}\" {}", key, text, parsed.error);
     if (!meant.empty()) {
-      message = fmt::format("{}: \"{}\" (did you mean \"{}\"?)", key, text, meant);
+      message = fmt::format(R"({}: "{}" (did you mean "{}"?))", key, text, meant);
     } else if (!words.empty()) {
       message += fmt::format("; or \"{}\"", join_or(words));
     }

@@ -195,6 +195,7 @@ class TreeReader {
     const std::string& parent = placed.branch.parent;
     if (parent.empty() || is_socket(parent)) return;
     std::vector<std::string> known;
+    known.reserve(static_cast<std::size_t>(node_.sockets) + parents_.size());
     for (int i = 0; i < node_.sockets; ++i) known.push_back(fmt::format("socket{}", i));
     for (const auto& [name, above] : parents_) known.push_back(name);
     if (parents_.count(parent) == 0) {

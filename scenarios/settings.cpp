@@ -71,10 +71,10 @@ TreeNode* step(TreeNode& parent, const std::string& key, const Setting& setting,
       return &parent.children[index];
     }
     problems.add(setting.option,
-                 fmt::format("\"{}\" is a list of {} entries, the first being 0; it has no \"{}\"",
+                 fmt::format(R"("{}" is a list of {} entries, the first being 0; it has no "{}")",
                              parent_path, parent.children.size(), key));
   } else if (parent.kind == Kind::kScalar) {
-    problems.add(setting.option, fmt::format("\"{}\" is one value, \"{}\", with no keys below it",
+    problems.add(setting.option, fmt::format(R"("{}" is one value, "{}", with no keys below it)",
                                              parent_path, parent.text));
   }
   return nullptr;

@@ -21,12 +21,15 @@ class Drawing {
       : cluster_(cluster), whole_nodes_(cluster.nodes <= kMostWholeNodes ? cluster.nodes : 1) {}
 
   std::string text() {
-    out_ = "graph gradhaul {\n  rankdir=BT;\n  node [shape=box, fontname=\"sans-serif\"];\n";
+    out_ = R"(graph gradhaul {
+  rankdir=BT;
+  node [shape=box, fontname="sans-serif"];
+)";
     for (int n = 0; n < cluster_.nodes; ++n) {
       if (n < whole_nodes_) {
         draw_node(n);
       } else {
-        line("  node{0} [label=\"node{0}\\n{1}\"];", n, cluster_.node.name);
+        line(R"(  node{0} [label="node{0}\n{1}"];)", n, cluster_.node.name);
       }
     }
     if (cluster_.nodes > 1) draw_network();
@@ -45,14 +48,14 @@ class Drawing {
     line("  subgraph cluster_node{} {{", n);
     line("    label=\"node{} ({})\";", n, node.name);
     for (int g = 0; g < node.gpu_count; ++g) {
-      line("    \"node{0}.gpu{1}\" [label=\"gpu{1}\", style=filled, fillcolor=palegreen];", n, g);
+      line(R"(    "node{0}.gpu{1}" [label="gpu{1}", style=filled, fillcolor=palegreen];)", n, g);
     }
     for (int i = 0; i < node.nic_count; ++i) {
-      line("    \"node{0}.nic{1}\" [label=\"nic{1}\", style=filled, fillcolor=lightblue];", n, i);
+      line(R"(    "node{0}.nic{1}" [label="nic{1}", style=filled, fillcolor=lightblue];)", n, i);
     }
     if (node.pcie.empty()) {
       for (int g = 0; g < node.gpu_count && node.nic_count > 0; ++g) {
-        line("    \"node{0}.gpu{1}\" -- \"node{0}.nic{2}\";", n, g, g % node.nic_count);
+        line(R"(    "node{0}.gpu{1}" -- "node{0}.nic{2}";)", n, g, g % node.nic_count);
       }
     } else {
       draw_pcie(n);
@@ -64,37 +67,38 @@ class Drawing {
   void draw_pcie(int n) {
     const Node& node = cluster_.node;
     for (int s = 0; s < node.sockets; ++s) {
-      line("    \"node{0}.socket{1}\" [label=\"socket{1}\", shape=octagon];", n, s);
+      line(R"(    "node{0}.socket{1}" [label="socket{1}", shape=octagon];)", n, s);
     }
     for (int s = 1; s < node.sockets; ++s) {
-      line("    \"node{0}.socket{1}\" -- \"node{0}.socket{2}\" [style=bold, constraint=false];", n,
+      line(R"(    "node{0}.socket{1}" -- "node{0}.socket{2}" [style=bold, constraint=false];)", n,
            s - 1, s);
     }
     for (const PcieBranch& branch : node.pcie) {
       const std::string link = branch.link ? format_pcie_link(*branch.link) : "";
       const std::string& above = branch.switch_name.empty() ? branch.parent : branch.switch_name;
       if (!branch.switch_name.empty()) {
-        line("    \"node{0}.{1}\" [label=\"{1}\", shape=diamond];", n, branch.switch_name);
-        line("    \"node{0}.{1}\" -- \"node{0}.{2}\" [label=\"{3}\"];", n, branch.switch_name,
+        line(R"(    "node{0}.{1}" [label="{1}", shape=diamond];)", n, branch.switch_name);
+        line(R"(    "node{0}.{1}" -- "node{0}.{2}" [label="{3}"];)", n, branch.switch_name,
              branch.parent, link);
       }
       for (const std::string& device : branch.devices) {
-        line("    \"node{0}.{1}\" -- \"node{0}.{2}\"{3};", n, device, above,
-             branch.switch_name.empty() && branch.link ? fmt::format(" [label=\"{}\"]", link) : "");
+        line(
+            R"(    "node{0}.{1}" -- "node{0}.{2}"{3};)", n, device, above,
+            branch.switch_name.empty() && branch.link ? fmt::format(R"( [label="{}"])", link) : "");
       }
     }
   }
 
   void draw_nvlink(int n) {
-    line("    \"node{}.nvswitch\" [label=\"NVSwitch\", shape=ellipse];", n);
+    line(R"(    "node{}.nvswitch" [label="NVSwitch", shape=ellipse];)", n);
     for (int g = 0; g < cluster_.node.gpu_count; ++g) {
-      line("    \"node{0}.gpu{1}\" -- \"node{0}.nvswitch\" [color=darkgreen];", n, g);
+      line(R"(    "node{0}.gpu{1}" -- "node{0}.nvswitch" [color=darkgreen];)", n, g);
     }
   }
 
   // The end of a cable at a node: the NIC where the node is drawn whole.
   std::string node_end(int n, int nic) const {
-    return n < whole_nodes_ ? fmt::format("\"node{}.nic{}\"", n, nic) : fmt::format("node{}", n);
+    return n < whole_nodes_ ? fmt::format(R"("node{}.nic{}")", n, nic) : fmt::format("node{}", n);
   }
 
   void draw_network() {
@@ -103,7 +107,7 @@ class Drawing {
     const std::string rate = format_rate(cluster_.network.link);
     if (topology.kind == TopologyKind::kBackToBack) {
       for (int i = 0; i < nics; ++i) {
-        line("  {} -- {} [label=\"{}\"];", node_end(0, i), node_end(1, i), rate);
+        line(R"(  {} -- {} [label="{}"];)", node_end(0, i), node_end(1, i), rate);
       }
       return;
     }
@@ -117,7 +121,7 @@ class Drawing {
       line("  leaf{} [style=filled, fillcolor=lightyellow];", l);
     }
     for (const auto& [ends, count] : cables) {
-      line("  {} -- leaf{} [label=\"{}{}\"];", ends.first, ends.second,
+      line(R"(  {} -- leaf{} [label="{}{}"];)", ends.first, ends.second,
            count > 1 ? fmt::format("{} x ", count) : "", rate);
     }
     draw_spines(rate);
@@ -128,7 +132,7 @@ class Drawing {
     for (int s = 0; s < topology.spines; ++s) {
       line("  spine{} [style=filled, fillcolor=orange];", s);
       for (int l = 0; l < topology.leaves; ++l) {
-        line("  leaf{} -- spine{} [label=\"{} x {}\"];", l, s, cables_per_spine(topology), rate);
+        line(R"(  leaf{} -- spine{} [label="{} x {}"];)", l, s, cables_per_spine(topology), rate);
       }
     }
   }

@@ -145,7 +145,7 @@ void round_sizes(const std::vector<Size>& sizes, Workload& workload, Problems& p
 void check_alternatives(MappingReader& reader) {
   if (reader.broken()) return;
   if (reader.has("size") && reader.has("model")) {
-    reader.report("model", "\"size\" and \"model\" both say how large the message is; keep one");
+    reader.report("model", R"("size" and "model" both say how large the message is; keep one)");
   } else if (!reader.has("size") && !reader.has("model")) {
     reader.report("size",
                   "\"size\" or \"model\" is missing: how large is the message? As size: 1GiB, or "
