@@ -81,14 +81,15 @@ std::string in_words_of_the_file(std::string error) {
 void check_tiers(MappingReader& reader, const Topology& sized) {
   constexpr std::string_view kPath = "network.topology.tiers";
   const TreeNode* tiers = reader.node()->find_path(kPath);
-  const auto given = tiers == nullptr ? std::nullopt : parse_count(tiers->text).value;
   const int spine_tier = sized.spines > 0 ? 1 : 0;
   const int needed = sized.kind == TopologyKind::kBackToBack ? 0 : 1 + spine_tier;
-  if (!given || *given == needed) return;
+  if (tiers == nullptr) return;
+  const std::int64_t given = parse_count(tiers->text).value.value_or(needed);  // or "auto"
+  if (given == needed) return;
   reader.problems().add(tiers->place(),
                         fmt::format("tiers: {} given, and these nodes and ports make "
                                     "{}",
-                                    *given, needed));
+                                    given, needed));
 }
 
 // Fills in leaves, spines and uplinks, and checks those that were given.

@@ -38,6 +38,16 @@ std::string range_text(const RealSpec& spec) {
   return text;
 }
 
+// What a key has where what was written is wrong.
+std::int64_t default_number(std::optional<Dimension> dimension, const NumberSpec& spec) {
+  const std::string_view text = spec.otherwise.text;
+  for (const Word& word : spec.words) {
+    if (text == word.name) return word.value;
+  }
+  const auto parsed = dimension ? parse_quantity(text, *dimension) : parse_count(text);
+  return parsed.value.value_or(spec.least);
+}
+
 bool same_value(const std::string& text, std::string_view other) {
   if (text == other) return true;
   const auto a = parse_real(text).value;
@@ -204,16 +214,7 @@ std::int64_t MappingReader::number(std::string_view key, std::optional<Dimension
                                          [&](const Word& w) { return w.name == *text; });
   record(key, dimension || word ? FilledKind::kText : FilledKind::kInteger, text.value_or(""), node,
          spec.otherwise);
-  if (!value && !spec.otherwise.text.empty() && node != nullptr) {
-    for (const Word& w : spec.words) {
-      if (w.name == spec.otherwise.text) value = w.value;
-    }
-    if (!value) {
-      value = dimension ? parse_quantity(spec.otherwise.text, *dimension).value
-                        : parse_count(spec.otherwise.text).value;
-    }
-  }
-  return value.value_or(spec.least);
+  return value ? *value : default_number(dimension, spec);
 }
 
 Bytes MappingReader::bytes(std::string_view key, const NumberSpec& spec) {
