@@ -1,19 +1,15 @@
 #include "core/channel_count.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "core/assert.h"
+#include "core/infiniband_framing.h"
+#include "core/pcie_framing.h"
 
 namespace gradhaul {
 
 namespace {
-
-// LRH 8, BTH 12, ICRC 4, VCRC 2 bytes with every packet [IBTA vol. 1, chapters 5 and 7].
-constexpr std::int64_t kInfinibandHeaders = 26;
-// Framing and LCRC 8, header of a write with a 64-bit address 16 bytes [PCIe Base 5.0, 2.2, 3.6].
-constexpr std::int64_t kPcieWriteHeaders = 24;
 
 // Reduce kernels share the GPU with nothing else here, but stall on arrivals and credits; by how
 // much more they should be able to do is the interface's choice: 1.3.
@@ -24,35 +20,22 @@ BitRate scaled(BitRate rate, double factor) {
   return {std::llround(static_cast<double>(rate.bits_per_second) * factor)};
 }
 
-double payload_share(Bytes payload, std::int64_t headers) {
-  return static_cast<double>(payload.count) / static_cast<double>(payload.count + headers);
+double payload_share(Bytes payload, Bytes headers) {
+  return static_cast<double>(payload.count) / static_cast<double>((payload + headers).count);
 }
 
 BitRate nics_payload(const Cluster& cluster) {
   const BitRate wire = std::min(cluster.node.nic.rate, cluster.network.link);
   const bool framed = cluster.network.kind == NetworkKind::kInfiniband;
   return scaled(wire, cluster.node.nic_count *
-                          (framed ? payload_share(cluster.network.mtu, kInfinibandHeaders) : 1.0));
-}
-
-// Gigatransfers a second and lane times line coding: 8b/10b, 128b/130b from generation 3 on, and in
-// generation 6 FLITs with 236 of 256 bytes for TLPs [PCIe Base 6.0, 4.2].
-double pcie_gigabits(PcieLink link) {
-  constexpr std::array<double, 7> kLane = {0,
-                                           2.5 * 8 / 10,
-                                           5.0 * 8 / 10,
-                                           8.0 * 128 / 130,
-                                           16.0 * 128 / 130,
-                                           32.0 * 128 / 130,
-                                           64.0 * 236 / 256};
-  return kLane.at(static_cast<std::size_t>(link.generation)) * link.lanes;
+                          (framed ? payload_share(cluster.network.mtu, kInfinibandOverhead) : 1.0));
 }
 
 BitRate pcie_payload(const Node& node) {
   if (!node.gpu.pcie || node.pcie.empty()) return kUnlimited;
   const PcieSettings& settings = node.pcie_settings;
-  return scaled({1'000'000'000}, pcie_gigabits(*node.gpu.pcie) * (1 - settings.dllp_overhead) *
-                                     payload_share(settings.max_payload, kPcieWriteHeaders));
+  return scaled(pcie_rate(*node.gpu.pcie, settings.dllp_overhead),
+                payload_share(settings.max_payload, kPostedOverhead));
 }
 
 }  // namespace

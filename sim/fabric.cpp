@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "core/infiniband_framing.h"
 #include "core/topology_size.h"
-#include "sim/infiniband_framing.h"
 
 namespace gradhaul {
 namespace {

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/pcie_framing.h"
 #include "sim/fabric.h"
-#include "sim/pcie_framing.h"
 
 namespace gradhaul {
 namespace {

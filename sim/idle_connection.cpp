@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "core/infiniband_framing.h"
 #include "sim/existing_path.h"
-#include "sim/infiniband_framing.h"
 #include "sim/injector.h"
 
 namespace gradhaul {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/infiniband_framing.h"
+#include "core/infiniband_framing.h"
 
 namespace gradhaul {
 

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "core/infiniband_framing.h"
 #include "core/make_schedule.h"
 #include "sim/existing_path.h"
-#include "sim/infiniband_framing.h"
 #include "sim/injector.h"
 #include "sim/resource_load.h"
 

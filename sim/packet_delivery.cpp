@@ -1,5 +1,6 @@
 // The receiving half of PacketTransport: from the far end of a route to completions.
 
+#include "core/infiniband_framing.h"
 #include "sim/packet_transport.h"
 
 namespace gradhaul {
@@ -60,7 +61,7 @@ void PacketTransport::acknowledge(const Packet& packet, std::int64_t time) {
   }
   Packet answer;
   answer.message = packet.message;
-  answer.extra = 4;  // AETH [IBTA vol. 1, 9.3.5]
+  answer.extra = kAethBytes.count;
   context_.engine.send(flow, answer, time);
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/assert.h"
-#include "sim/infiniband_framing.h"
+#include "core/infiniband_framing.h"
 
 namespace gradhaul {
 namespace {
