@@ -49,23 +49,10 @@ void add_gpus(const ResourceLoad& load, std::int64_t end, std::vector<ResourceUs
 
 std::vector<ResourceUse> resource_uses(const ResourceLoad& load, std::int64_t end,
                                        const std::vector<TracePart>& path) {
-  const std::vector<Resource>& resources = load.fabric().resources();
-  std::vector<ResourceUse> uses(resources.size());
-  for (std::size_t i = 0; i < resources.size(); ++i) {
-    uses[i].name = resources[i].name;
-    uses[i].kind = resources[i].kind;
-  }
+  std::vector<ResourceUse> uses = named_uses(load.fabric().resources());
   add_links(load, end, uses);
   add_gpus(load, end, uses);
-  for (const TracePart& part : path) {
-    if (part.resource == kNoResource) continue;
-    uses[static_cast<std::size_t>(part.resource)].blame += Duration{part.ps};
-  }
-  std::erase_if(uses, [](const ResourceUse& use) {
-    return use.bytes.count == 0 && use.utilisation == 0 && use.blame.ps == 0;
-  });
-  std::sort(uses.begin(), uses.end(),
-            [](const ResourceUse& a, const ResourceUse& b) { return a.name < b.name; });
+  finish_uses(path, uses);
   return uses;
 }
 

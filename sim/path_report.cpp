@@ -88,6 +88,27 @@ Busiest narrowest(const PathShares& shares, const std::vector<ResourceUse>& uses
 
 }  // namespace
 
+std::vector<ResourceUse> named_uses(const std::vector<Resource>& resources) {
+  std::vector<ResourceUse> uses(resources.size());
+  for (std::size_t i = 0; i < resources.size(); ++i) {
+    uses[i].name = resources[i].name;
+    uses[i].kind = resources[i].kind;
+  }
+  return uses;
+}
+
+void finish_uses(const std::vector<TracePart>& path, std::vector<ResourceUse>& uses) {
+  for (const TracePart& part : path) {
+    if (part.resource == kNoResource) continue;
+    uses[static_cast<std::size_t>(part.resource)].blame += Duration{part.ps};
+  }
+  std::erase_if(uses, [](const ResourceUse& use) {
+    return use.bytes.count == 0 && use.utilisation == 0 && use.blame.ps == 0;
+  });
+  std::sort(uses.begin(), uses.end(),
+            [](const ResourceUse& a, const ResourceUse& b) { return a.name < b.name; });
+}
+
 std::vector<TimePart> time_parts(const std::vector<TracePart>& path,
                                  const std::vector<Resource>& resources) {
   std::vector<TimePart> parts;

@@ -11,6 +11,11 @@
 
 namespace gradhaul {
 
+// One use for each resource, named, to be filled in.
+std::vector<ResourceUse> named_uses(const std::vector<Resource>& resources);
+// Adds each resource's share of the path, leaves out those that did nothing, and sorts by name.
+void finish_uses(const std::vector<TracePart>& path, std::vector<ResourceUse>& uses);
+
 // By name, the largest first.
 std::vector<TimePart> time_parts(const std::vector<TracePart>& path,
                                  const std::vector<Resource>& resources);

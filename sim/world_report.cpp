@@ -42,23 +42,10 @@ void add_gpus(const PacketWorld& world, std::vector<ResourceUse>& uses) {
 }  // namespace
 
 std::vector<ResourceUse> resource_uses(const PacketWorld& world) {
-  const std::vector<Resource>& resources = world.fabric().resources();
-  std::vector<ResourceUse> uses(resources.size());
-  for (std::size_t i = 0; i < resources.size(); ++i) {
-    uses[i].name = resources[i].name;
-    uses[i].kind = resources[i].kind;
-  }
+  std::vector<ResourceUse> uses = named_uses(world.fabric().resources());
   add_links(world, uses);
   add_gpus(world, uses);
-  for (const TracePart& part : world.critical_path()) {
-    if (part.resource == kNoResource) continue;
-    uses[static_cast<std::size_t>(part.resource)].blame += Duration{part.ps};
-  }
-  std::erase_if(uses, [](const ResourceUse& use) {
-    return use.bytes.count == 0 && use.utilisation == 0 && use.blame.ps == 0;
-  });
-  std::sort(uses.begin(), uses.end(),
-            [](const ResourceUse& a, const ResourceUse& b) { return a.name < b.name; });
+  finish_uses(world.critical_path(), uses);
   return uses;
 }
 
