@@ -3,15 +3,16 @@
 //
 //  - next_occurring_event_is_idempotent() is false; the argument of next_occurring_event() is then
 //    the greatest step allowed (negative: unbounded), and what it returns is the step taken.
-//  - SimGrid's clock is a double. The packet clock is integer picoseconds, never derived by adding
-//  up
-//    steps; whether an event is due is compared in doubles with two units in the last place of
-//    slack, since past some 2000 s one unit is more than half a picosecond.
+//  - SimGrid's clock is a double. The packet clock is integer picoseconds, never a sum of steps;
+//    whether an event is due is compared in doubles with two units in the last place of slack,
+//    since past some 2000 s one unit is more than half a picosecond.
 //  - There is one engine in a process, and it may run again when new actors have been created. Each
 //    world counts from the clock at its beginning.
 //  - Rates and failures of packet links are the packet engine's own: SimGrid's profiles overshoot
-//  with
-//    a model like this one.
+//    with a model like this one.
+//  - SimGrid ends every actor by an exception on that actor's stack. AddressSanitizer knows the
+//    stacks of threads alone, and says so on standard error: its builds have a thread for each
+//    actor, one running at a time, where all others switch stacks.
 
 #include "sim/simgrid_bridge.h"
 
@@ -132,8 +133,13 @@ Platform& platform() {
   static Platform made = [] {
     static char name[] = "gradhaul";
     static char quiet[] = "--log=root.thresh:critical";
-    static char* arguments[] = {name, quiet, nullptr};
-    int count = 2;
+#ifdef __SANITIZE_ADDRESS__
+    static char contexts[] = "--cfg=contexts/factory:thread";
+#else
+    static char contexts[] = "--cfg=contexts/factory:raw";
+#endif
+    static char* arguments[] = {name, quiet, contexts, nullptr};
+    int count = 3;
     Platform fresh;
     fresh.engine = new s4u::Engine(&count, arguments);
     s4u::NetZone* zone = s4u::create_star_zone("cluster");
