@@ -20,6 +20,9 @@ class BoundedQueue {
     GRADHAUL_ASSERT(size_ > 0, "the queue is empty");
     return entries_[first_];
   }
+  // The i-th from the front.
+  const T& at(std::size_t i) const { return entries_[place_of(i)]; }
+  T& at(std::size_t i) { return entries_[place_of(i)]; }
   void push(const T& entry) {
     GRADHAUL_ASSERT(size_ < entries_.size(), "the queue is bounded by what may be outstanding");
     std::size_t place = first_ + size_;
@@ -35,6 +38,12 @@ class BoundedQueue {
   }
 
  private:
+  std::size_t place_of(std::size_t i) const {
+    GRADHAUL_ASSERT(i < size_, "the queue is shorter");
+    const std::size_t place = first_ + i;
+    return place >= entries_.size() ? place - entries_.size() : place;
+  }
+
   std::vector<T> entries_;
   std::size_t first_ = 0;
   std::size_t size_ = 0;

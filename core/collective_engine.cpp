@@ -36,6 +36,23 @@ class CollectiveEngine::Implementation {
     return items_ == 0 ? 1 : static_cast<double>(finished_items_) / static_cast<double>(items_);
   }
   StallTable stall_table() const { return stall_table_of(state_, status_); }
+  void append_state(std::vector<std::int64_t>& words) const;
+  LanePlace place(int lane) const {
+    const Lane& at = state_.lanes[static_cast<std::size_t>(lane)];
+    return {at.start.index, at.send.index, at.finish.index};
+  }
+  int longest_lane() const;
+  std::int64_t items_per_step(int lane) const {
+    return state_.schedule.slices_per_step(
+        state_.lanes[static_cast<std::size_t>(lane)].layout.channel);
+  }
+  EngineProgress progress_mark() const {
+    return {places_of(state_), state_.connections, bytes_sent_, finished_items_};
+  }
+  std::int64_t repetitions(const EngineProgress& since, std::int64_t most) const {
+    return gradhaul::repetitions(state_, since, most);
+  }
+  void repeat(const EngineProgress& since, std::int64_t times);
 
  private:
   void on_reduce_done(int channel);
@@ -344,6 +361,28 @@ bool CollectiveEngine::Implementation::finish_item(Lane& lane) {
   return true;
 }
 
+void CollectiveEngine::Implementation::append_state(std::vector<std::int64_t>& words) const {
+  words.insert(words.end(),
+               {static_cast<std::int64_t>(status_), unfinished_lanes_, unsettled_receivers_});
+  gradhaul::append_state(state_, words);
+  for (const BoundedQueue<int>& order : reduce_orders_) {
+    for (std::size_t i = 0; i < order.size(); ++i) words.push_back(order.at(i));
+  }
+}
+
+int CollectiveEngine::Implementation::longest_lane() const {
+  const auto longest = std::max_element(
+      state_.lanes.begin(), state_.lanes.end(),
+      [](const Lane& a, const Lane& b) { return a.layout.items < b.layout.items; });
+  return static_cast<int>(longest - state_.lanes.begin());
+}
+
+void CollectiveEngine::Implementation::repeat(const EngineProgress& since, std::int64_t times) {
+  gradhaul::repeat(state_, since, times);
+  bytes_sent_ += (bytes_sent_ - since.bytes_sent) * times;
+  finished_items_ += (finished_items_ - since.finished_items) * times;
+}
+
 CollectiveEngine::CollectiveEngine(const Schedule& schedule, Rank rank,
                                    const EngineSettings& settings)
     : implementation_(std::make_unique<Implementation>(schedule, rank, settings)) {}
@@ -366,6 +405,21 @@ Bytes CollectiveEngine::bytes_sent() const { return implementation_->bytes_sent(
 double CollectiveEngine::progress() const { return implementation_->progress(); }
 void CollectiveEngine::describe(std::ostream& out) const {
   print_stall_table(implementation_->stall_table(), out);
+}
+void CollectiveEngine::append_state(std::vector<std::int64_t>& words) const {
+  implementation_->append_state(words);
+}
+LanePlace CollectiveEngine::place(int lane) const { return implementation_->place(lane); }
+int CollectiveEngine::longest_lane() const { return implementation_->longest_lane(); }
+std::int64_t CollectiveEngine::items_per_step(int lane) const {
+  return implementation_->items_per_step(lane);
+}
+EngineProgress CollectiveEngine::progress_mark() const { return implementation_->progress_mark(); }
+std::int64_t CollectiveEngine::repetitions(const EngineProgress& since, std::int64_t most) const {
+  return implementation_->repetitions(since, most);
+}
+void CollectiveEngine::repeat(const EngineProgress& since, std::int64_t times) {
+  implementation_->repeat(since, times);
 }
 
 }  // namespace gradhaul

@@ -3,7 +3,6 @@
 #include "core/assert.h"
 
 namespace gradhaul {
-namespace {
 
 void drop_empty_transfers(Item& item) {
   if (item.span.count == 0 || item.operation == Operation::kNone) {
@@ -23,8 +22,6 @@ void drop_empty_transfers(Item& item) {
   }
   item.send_count = kept;
 }
-
-}  // namespace
 
 void ItemLoader::load(const LaneLayout& lane, ItemCursor& cursor, ItemSide side) const {
   cursor.item = schedule_.item(rank_, lane.channel, lane.number, cursor.index);

@@ -26,6 +26,9 @@ struct ItemCursor {
   }
 };
 
+// What both ends leave out.
+void drop_empty_transfers(Item& item);
+
 enum class ItemSide : std::uint8_t { kReceives, kSends };
 
 // Computes the item at the cursor and finds the connections of one of its sides.

@@ -31,6 +31,8 @@ struct PredictionRequest {
   Communication communication;
   Fidelity fidelity = Fidelity::kPacket;
   std::uint64_t seed = 1;
+  // Packets: whether periods that recur are accounted for without being stepped through.
+  bool skip_recurrences = true;
   ProgressSink* progress = nullptr;
   // Set from a signal handler: the run ends at the next opportunity, keeping the finished rows.
   const std::atomic<bool>* interrupted = nullptr;

@@ -7,6 +7,7 @@
 // The n-th write of a connection goes into slot n mod slots on both ends.
 
 #include <cstdint>
+#include <vector>
 
 #include "core/assert.h"
 
@@ -45,6 +46,20 @@ class SendWindow {
   void settle() {
     GRADHAUL_ASSERT(can_settle(), "only what is written out is settled");
     ++settled_;
+  }
+
+  // For whoever compares and repeats: what decides about the future, as differences of counters;
+  // and the counters after `times` more of what happened since `since`.
+  void append_state(std::vector<std::int64_t>& words) const {
+    words.insert(words.end(), {credits_ - posted_, posted_ - written_, written_ - settled_});
+  }
+  void repeat(const SendWindow& since, std::int64_t times) {
+    next_slot_ =
+        static_cast<std::int32_t>((next_slot_ + (posted_ - since.posted_) * times) % slots_);
+    credits_ += (credits_ - since.credits_) * times;
+    posted_ += (posted_ - since.posted_) * times;
+    written_ += (written_ - since.written_) * times;
+    settled_ += (settled_ - since.settled_) * times;
   }
 
  private:
@@ -99,6 +114,22 @@ class ReceiveWindow {
   void on_credit_done() {
     GRADHAUL_ASSERT(credit_writes_in_flight() > 0, "only what was posted is done");
     ++credit_writes_done_;
+  }
+
+  // As of SendWindow.
+  void append_state(std::vector<std::int64_t>& words) const {
+    words.insert(words.end(), {granted_ - consumed_, arrived_ - started_, started_ - consumed_,
+                               credit_writes_in_flight(), bytes_ahead_});
+  }
+  void repeat(const ReceiveWindow& since, std::int64_t times) {
+    next_slot_ =
+        static_cast<std::int32_t>((next_slot_ + (started_ - since.started_) * times) % slots_);
+    granted_ += (granted_ - since.granted_) * times;
+    arrived_ += (arrived_ - since.arrived_) * times;
+    started_ += (started_ - since.started_) * times;
+    consumed_ += (consumed_ - since.consumed_) * times;
+    credit_writes_ += (credit_writes_ - since.credit_writes_) * times;
+    credit_writes_done_ += (credit_writes_done_ - since.credit_writes_done_) * times;
   }
 
  private:

@@ -93,6 +93,7 @@ int predict_scenario(const PredictOptions& options, const CommandContext& contex
   const Scenario scenario = read_scenario({options.scenario, options.settings, context.library});
   check_outputs(options);
   PredictionRequest request = request_of(scenario);
+  request.skip_recurrences = !options.no_skip;
   request.interrupted = &catch_interruption();
   Prediction prediction;
   {

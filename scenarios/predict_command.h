@@ -16,6 +16,7 @@ struct PredictOptions {
   std::string json;  // empty: none is written
   std::string csv;
   ProgressMode progress = ProgressMode::kAuto;
+  bool no_skip = false;
 };
 
 // The exit status.

@@ -1,6 +1,7 @@
 #include "sim/blame.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace gradhaul {
 namespace {
@@ -36,6 +37,31 @@ const char* name_of(Cause cause) {
   return "";
 }
 
+void ChainHistory::add(const Entry& entry) {
+  const auto place = std::lower_bound(entries.begin(), entries.end(), entry,
+                                      [](const Entry& a, const Entry& b) { return a.key < b.key; });
+  if (place != entries.end() && place->key == entry.key) {
+    place->ps += entry.ps;
+  } else {
+    entries.insert(place, entry);
+  }
+}
+
+void ChainHistory::follow(const ChainHistory& earlier) {
+  origin = earlier.origin;
+  for (const Entry& entry : earlier.entries) add(entry);
+}
+
+std::vector<TracePart> ChainHistory::parts() const {
+  std::vector<TracePart> parts;
+  parts.reserve(entries.size());
+  for (const Entry& entry : entries) {
+    parts.push_back({static_cast<ResourceId>(entry.key / kCauses - 1),
+                     static_cast<Cause>(entry.key % kCauses), entry.ps});
+  }
+  return parts;
+}
+
 Blame::Blame() = default;
 
 void Blame::free_node(ChainId id) {
@@ -44,7 +70,7 @@ void Blame::free_node(ChainId id) {
   freed.holders = 0;
   // What grew large is given back; the small ones are about to be used again.
   constexpr std::size_t kSmall = 32;
-  if (freed.entries.capacity() > kSmall) std::vector<Entry>().swap(freed.entries);
+  if (freed.own.entries.capacity() > kSmall) std::vector<Entry>().swap(freed.own.entries);
   free_.push_back(id);
 }
 
@@ -69,21 +95,12 @@ ChainId Blame::add_node() {
   added.past = -1;
   added.holders = 1;
   added.total = 0;
-  added.entries.clear();
+  added.own.origin = -1;
+  added.own.entries.clear();
   return id;
 }
 
 ChainId Blame::start() { return add_node(); }
-
-void Blame::add(std::vector<Entry>& to, const Entry& entry) {
-  const auto place = std::lower_bound(to.begin(), to.end(), entry,
-                                      [](const Entry& a, const Entry& b) { return a.key < b.key; });
-  if (place != to.end() && place->key == entry.key) {
-    place->ps += entry.ps;
-  } else {
-    to.insert(place, entry);
-  }
-}
 
 // Takes into `id` what nothing else refers to.
 void Blame::fold(ChainId id) {
@@ -91,8 +108,10 @@ void Blame::fold(ChainId id) {
     const ChainId past = node(id).past;
     Node& child = node(id);
     Node& parent = node(past);
-    if (parent.entries.size() > child.entries.size()) parent.entries.swap(child.entries);
-    for (const Entry& entry : parent.entries) add(child.entries, entry);
+    if (parent.own.entries.size() > child.own.entries.size()) {
+      parent.own.entries.swap(child.own.entries);
+    }
+    child.own.follow(parent.own);
     child.past = parent.past;
     free_node(past);
   }
@@ -106,7 +125,7 @@ ChainId Blame::extend(ChainId chain, const Trace& parts) {
   hold(chain);
   for (int i = 0; i < parts.count; ++i) {
     const TracePart& part = parts.parts[static_cast<std::size_t>(i)];
-    if (part.ps != 0) add(added.entries, {key_of(part), part.ps});
+    if (part.ps != 0) added.own.add({key_of(part), part.ps});
   }
   added.total = node(chain).total + parts.total();
   return id;
@@ -123,18 +142,32 @@ void Blame::let_go(ChainId chain) {
   }
 }
 
-std::vector<TracePart> Blame::parts(ChainId chain) const {
-  std::vector<Entry> all;
+ChainHistory Blame::history(ChainId chain) const {
+  ChainHistory all;
   for (ChainId id = chain; id >= 0; id = nodes_[static_cast<std::size_t>(id)].past) {
-    for (const Entry& entry : nodes_[static_cast<std::size_t>(id)].entries) add(all, entry);
+    all.follow(nodes_[static_cast<std::size_t>(id)].own);
   }
-  std::vector<TracePart> parts;
-  parts.reserve(all.size());
-  for (const Entry& entry : all) {
-    parts.push_back({static_cast<ResourceId>(entry.key / kCauses - 1),
-                     static_cast<Cause>(entry.key % kCauses), entry.ps});
-  }
-  return parts;
+  return all;
 }
+
+std::vector<ChainHistory> Blame::cut(const std::vector<ChainId>& chains) {
+  std::vector<ChainHistory> histories;
+  histories.reserve(chains.size());
+  for (const ChainId chain : chains) histories.push_back(history(chain));
+  for (std::size_t i = 0; i < chains.size(); ++i) {
+    const ChainId past = std::exchange(node(chains[i]).past, -1);
+    node(chains[i]).own = {static_cast<std::int32_t>(i), {}};
+    let_go(past);
+  }
+  return histories;
+}
+
+void Blame::set_history(ChainId chain, ChainHistory history) {
+  const ChainId past = std::exchange(node(chain).past, -1);
+  node(chain).own = std::move(history);
+  let_go(past);
+}
+
+std::vector<TracePart> Blame::parts(ChainId chain) const { return history(chain).parts(); }
 
 }  // namespace gradhaul

@@ -19,6 +19,22 @@ namespace gradhaul {
 
 using ChainId = std::int32_t;
 
+// Where a chain comes from, and the parts that were added since.
+struct ChainHistory {
+  struct Entry {
+    std::int64_t key;  // resource and cause
+    std::int64_t ps;
+  };
+  std::int32_t origin = -1;    // -1: the start of the collective; else see Blame::cut()
+  std::vector<Entry> entries;  // sorted by key
+
+  void add(const Entry& entry);
+  // What it comes from was itself like this.
+  void follow(const ChainHistory& earlier);
+  // One part per resource and cause, in the order of both.
+  std::vector<TracePart> parts() const;
+};
+
 class Blame {
  public:
   Blame();
@@ -34,25 +50,27 @@ class Blame {
   std::int64_t total(ChainId chain) const { return nodes_[static_cast<std::size_t>(chain)].total; }
   // One part per resource and cause, in the order of both.
   std::vector<TracePart> parts(ChainId chain) const;
+  ChainHistory history(ChainId chain) const;
+  // Takes their past from chains that all differ, and returns it: from now on the i-th is an origin
+  // of that number.
+  std::vector<ChainHistory> cut(const std::vector<ChainId>& chains);
+  // Totals, which may be of other periods too, are those of the entries from there on.
+  void set_history(ChainId chain, ChainHistory history);
   std::size_t live() const { return nodes_.size() - free_.size(); }
 
  private:
-  struct Entry {
-    std::int64_t key;  // resource and cause
-    std::int64_t ps;
-  };
+  using Entry = ChainHistory::Entry;
   struct Node {
     ChainId past = -1;
-    std::int32_t holders = 0;    // chains and handles that refer to it
-    std::int64_t total = 0;      // of the whole chain
-    std::vector<Entry> entries;  // sorted by key
+    std::int32_t holders = 0;  // chains and handles that refer to it
+    std::int64_t total = 0;    // of the whole chain
+    ChainHistory own;          // its origin counts where it has no past
   };
   Node& node(ChainId id) { return nodes_[static_cast<std::size_t>(id)]; }
   ChainId add_node();
   void fold(ChainId id);
   void fold_all();
   void free_node(ChainId id);
-  static void add(std::vector<Entry>& to, const Entry& entry);
 
   std::vector<Node> nodes_;
   std::vector<ChainId> free_;

@@ -90,6 +90,35 @@ std::int64_t CreditReturns::time_of(std::int64_t now, std::int64_t units) const 
   return now;
 }
 
+void CreditReturns::append_state(StateWords& words) const {
+  const std::int64_t now = words.now();
+  std::int64_t usable = available_;
+  ResourceId culprit = last_culprit_;
+  std::int32_t i = 0;
+  std::int64_t back = 0;  // of the run that is partly back
+  for (; i < count_ && run(i).first <= now; ++i) {
+    const Kept& past = run(i);
+    back = past.spacing == 0 ? past.units
+                             : std::min<std::int64_t>(past.units, (now - past.first) / past.spacing + 1);
+    usable += back;
+    culprit = past.culprit;
+    if (back < past.units) break;
+    back = 0;
+  }
+  words.add(usable);
+  words.add(last_culprit_);
+  words.add(culprit);
+  words.add(count_ - i);
+  for (; i < count_; ++i) {
+    const Kept& coming = run(i);
+    words.add_time(coming.first + back * coming.spacing);
+    words.add(coming.units - back);
+    words.add(coming.spacing);
+    words.add(coming.culprit);
+    back = 0;
+  }
+}
+
 void CreditReturns::take_coming(std::int64_t units) {
   GRADHAUL_ASSERT(units <= known(), "credits are never negative");
   auto left = static_cast<std::int32_t>(units) - available_;

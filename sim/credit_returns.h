@@ -9,6 +9,7 @@
 
 #include "core/assert.h"
 #include "sim/fabric.h"
+#include "sim/state_words.h"
 
 namespace gradhaul {
 
@@ -40,6 +41,8 @@ class CreditReturns {
   std::int64_t start_for(std::int64_t now, std::int64_t unit_time, std::int64_t units) const;
   // When `units` (at most known()) are usable together.
   std::int64_t time_of(std::int64_t now, std::int64_t units) const;
+  // What decides about the future, whatever has been made usable already.
+  void append_state(StateWords& words) const;
   // Uses the earliest `units`, at most known().
   void take(std::int64_t units) {
     if (units <= available_) {

@@ -80,6 +80,24 @@ void EventWheel::sort_opened() {
   }
 }
 
+std::vector<Event> EventWheel::pending() const {
+  std::vector<Event> all(opened_.begin() + static_cast<std::ptrdiff_t>(cursor_), opened_.end());
+  // Far ones were scheduled before near ones that tie with them; lists are last in, first out.
+  std::vector<Far> far = far_;
+  std::sort(far.begin(), far.end(), [](const Far& a, const Far& b) { return later(b, a); });
+  for (const Far& waiting : far) all.push_back(waiting.event);
+  std::vector<Event> listed;
+  for (const std::int32_t head : heads_) {
+    listed.clear();
+    for (std::int32_t i = head; i >= 0; i = pool_[static_cast<std::size_t>(i)].next) {
+      listed.push_back(pool_[static_cast<std::size_t>(i)].event);
+    }
+    all.insert(all.end(), listed.rbegin(), listed.rend());
+  }
+  std::stable_sort(all.begin(), all.end(), before);
+  return all;
+}
+
 bool EventWheel::open_next_bucket() {
   opened_.clear();
   cursor_ = 0;

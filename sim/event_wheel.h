@@ -56,6 +56,8 @@ class EventWheel {
     --pending_;
     return opened_[cursor_++];
   }
+  // All events to come, in their order.
+  std::vector<Event> pending() const;
   bool empty() const { return pending_ == 0; }
 
  private:

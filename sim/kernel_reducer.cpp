@@ -82,6 +82,29 @@ void KernelReducer::post(Rank rank, const ReduceRequest& request) {
   context_.engine.schedule(end, static_cast<std::uint32_t>(RunEvent::kReduceDone), index);
 }
 
+void KernelReducer::append_state(StateWords& words) const {
+  for (const Stream& stream : streams_) {
+    words.add_due(stream.free);
+    if (stream.free <= words.now()) continue;
+    words.add(stream.carry.remainder);
+    words.add(static_cast<int>(stream.memory_bound));
+  }
+}
+
+void KernelReducer::append_operation(StateWords& words, std::int32_t index) const {
+  const Operation& operation = operations_[static_cast<std::size_t>(index)];
+  words.add(operation.rank);
+  words.add(operation.stream);
+  words.add_chain(operation.chain);
+}
+
+void KernelReducer::repeat(const Totals& since, std::int64_t times) {
+  for (std::size_t i = 0; i < busy_.size(); ++i) {
+    busy_[i] += (busy_[i] - since.busy[i]) * times;
+    bytes_[i] += (bytes_[i] - since.bytes[i]) * times;
+  }
+}
+
 void KernelReducer::on_event(RunEvent /*event*/, std::int32_t index) {
   const Operation done = operations_[static_cast<std::size_t>(index)];
   free_operations_.push_back(index);

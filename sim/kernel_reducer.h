@@ -25,6 +25,17 @@ class KernelReducer {
   Reducer& of(Rank rank);
   void on_event(RunEvent event, std::int32_t index);
 
+  // What decides about the future; and of an operation that is under way.
+  void append_state(StateWords& words) const;
+  void append_operation(StateWords& words, std::int32_t index) const;
+  // What has been added up; and that, since `since`, so many times more.
+  struct Totals {
+    std::vector<std::int64_t> busy;
+    std::vector<std::int64_t> bytes;
+  };
+  Totals totals() const { return {busy_, bytes_}; }
+  void repeat(const Totals& since, std::int64_t times);
+
   // Kernel time of all channels of a rank together.
   std::int64_t busy(Rank rank) const { return busy_[static_cast<std::size_t>(rank)]; }
   std::int64_t bytes(Rank rank) const { return bytes_[static_cast<std::size_t>(rank)]; }

@@ -31,6 +31,20 @@ constexpr std::uint64_t multiply_mod(std::uint64_t a, std::uint64_t b) {
   return reduced >= kDigestModulus ? reduced - kDigestModulus : reduced;
 }
 
+constexpr std::uint64_t add_mod(std::uint64_t a, std::uint64_t b) {
+  const std::uint64_t sum = a + b;
+  return sum >= kDigestModulus ? sum - kDigestModulus : sum;
+}
+
+constexpr std::uint64_t power_mod(std::uint64_t base, std::uint64_t exponent) {
+  std::uint64_t power = 1;
+  for (; exponent > 0; exponent >>= 1) {
+    if ((exponent & 1) != 0) power = multiply_mod(power, base);
+    base = multiply_mod(base, base);
+  }
+  return power;
+}
+
 struct LinkDigest {
   std::uint64_t value = 0;
   std::int64_t count = 0;
@@ -46,6 +60,22 @@ struct LinkDigest {
     if (value >= kDigestModulus) value -= kDigestModulus;
     ++count;
     last_start = start;
+  }
+
+  // As if what was added since `since` came `times` more: an affine map to its power. The records
+  // must have been the same; `last_start` is the caller's.
+  void repeat(const LinkDigest& since, std::int64_t times) {
+    const std::int64_t added = count - since.count;
+    if (added == 0 || times == 0) return;
+    const std::uint64_t factor = power_mod(kDigestFactor, static_cast<std::uint64_t>(added));
+    std::uint64_t term = add_mod(value, kDigestModulus - multiply_mod(since.value, factor));
+    std::uint64_t step = factor;
+    for (auto left = static_cast<std::uint64_t>(times); left > 0; left >>= 1) {
+      if ((left & 1) != 0) value = add_mod(multiply_mod(value, step), term);
+      term = add_mod(multiply_mod(term, step), term);
+      step = multiply_mod(step, step);
+    }
+    count += added * times;
   }
 };
 

@@ -38,6 +38,7 @@ struct alignas(64) LinkState {
   CreditReturns credits[kTrafficClasses];
   std::int64_t backlog_total = 0;
   std::int64_t stall_total = 0;
+  std::int64_t repeated_stall = 0;  // beside it, of periods that were not stepped through
 };
 
 }  // namespace gradhaul

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/quantities.h"
+#include "sim/state_words.h"
 
 namespace gradhaul {
 
@@ -28,6 +29,20 @@ class MemoryPorts {
     port.busy += time.ps;
     port.free += time.ps;
     return port.free;
+  }
+  // What decides about the future.
+  void append_state(StateWords& words) const {
+    for (const Port& port : ports_) {
+      words.add_due(port.free);
+      if (port.free > words.now()) words.add(port.carry.remainder);
+    }
+  }
+  // Adds what has been added to each port since then so many times more.
+  void repeat(const MemoryPorts& since, std::int64_t times) {
+    for (std::size_t i = 0; i < ports_.size(); ++i) {
+      ports_[i].busy += (ports_[i].busy - since.ports_[i].busy) * times;
+      ports_[i].bytes += (ports_[i].bytes - since.ports_[i].bytes) * times;
+    }
   }
   std::int64_t busy(int gpu) const { return ports_[static_cast<std::size_t>(gpu)].busy; }
   std::int64_t bytes(int gpu) const { return ports_[static_cast<std::size_t>(gpu)].bytes; }

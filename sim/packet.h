@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "sim/fabric.h"
+#include "sim/state_words.h"
 
 namespace gradhaul {
 
@@ -48,6 +49,9 @@ class Endpoints {
   // The packet's last bit will be there at `delivered`, which is known now. It is gone afterwards.
   virtual void on_delivery(const Packet& packet, std::int64_t delivered) = 0;
   virtual void on_event(std::uint32_t kind, std::int32_t index) = 0;
+  // The state that the event stands for.
+  virtual void append_event(StateWords& /*words*/, std::uint32_t /*kind*/,
+                            std::int32_t /*index*/) const {}
 
  protected:
   ~Endpoints() = default;

@@ -167,7 +167,7 @@ void PacketTransport::credit_done(std::int32_t index) {
 
 // The time since the post, in the parts that its last packet met.
 void PacketTransport::deliver_arrival(std::int32_t index, const Completion& completion) {
-  const Message& arrived = message(index);
+  Message& arrived = message(index);
   Trace& parts = context_.engine.trace(arrived.trace);
   const std::int64_t rest = context_.engine.now() - arrived.posted - parts.total();
   GRADHAUL_ASSERT(rest == 0 || (rest > 0 && communication_.queue_pairs > 1),
@@ -182,6 +182,7 @@ void PacketTransport::deliver_arrival(std::int32_t index, const Completion& comp
   }
   const ChainId chain = context_.blame.extend(arrived.chain, parts);
   context_.engine.drop_trace(arrived.trace);
+  arrived.trace = kNone;
   const ConnectionKey& key = connection_of(arrived).key;
   const Rank rank = arrived.credit ? key.source : key.destination;
   let_go(index);

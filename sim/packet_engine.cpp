@@ -143,12 +143,17 @@ PacketEngine::Pause PacketEngine::run(std::int64_t limit, std::int64_t budget) {
         run_starts();
         continue;
       }
+      if (pause_after_instant_) {
+        pause_after_instant_ = false;
+        return Pause::kInstant;
+      }
       const std::int64_t time = wheel_.next_time();
       if (time == INT64_MAX) return Pause::kIdle;
       if (time > limit) return Pause::kLimit;
       now_ = time;
     }
     if (budget-- == 0) return Pause::kBudget;
+    ++events_;
     handle(wheel_.take());
     if (stopped_) return Pause::kStopped;
   }
@@ -165,6 +170,24 @@ void PacketEngine::handle(const Event& event) {
     list_start(index);
   } else {
     endpoints_.on_event(kind - kFirstEndpointEvent, index);
+  }
+}
+
+void PacketEngine::append_events(StateWords& words) const {
+  for (const Event& event : wheel_.pending()) {
+    const std::uint32_t kind = event.what >> kIndexBits;
+    const auto index =
+        static_cast<std::int32_t>(event.what & ((std::uint32_t{1} << kIndexBits) - 1));
+    words.add_time(event.time);
+    words.add(event.order);
+    words.add(kind);
+    if (kind == kArrivalEvent) {
+      append_packet(words, packets_[static_cast<std::size_t>(index)], kNoLink);
+    } else if (kind == kWakeEvent) {
+      words.add(index);
+    } else {
+      endpoints_.append_event(words, kind - kFirstEndpointEvent, index);
+    }
   }
 }
 

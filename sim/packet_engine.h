@@ -30,6 +30,23 @@
 
 namespace gradhaul {
 
+struct LinkTotals {
+  LinkDigest digest;
+  std::int64_t busy = 0;     // ps
+  std::int64_t payload = 0;  // bytes
+  std::int64_t stall = 0;    // ps
+};
+
+// What an engine has added up by some moment.
+struct PacketEngineTotals {
+  std::vector<LinkTotals> links;
+  std::int64_t now = 0;
+  std::int64_t elapsed = 0;
+  std::int64_t packet_hops = 0;
+  std::int64_t payload_sent = 0;
+  std::int64_t payload_delivered = 0;
+};
+
 class PacketEngine {
  public:
   PacketEngine(const Fabric& fabric, Endpoints& endpoints);
@@ -37,7 +54,11 @@ class PacketEngine {
   // Before the run, in a fixed order.
   FlowId add_flow(const FlowSpec& spec);
 
+  // The engine's clock, which everything it tells and is told refers to; it stands still while
+  // periods are repeated.
   std::int64_t now() const { return now_; }
+  // Time since the start of the run, repeated periods included.
+  std::int64_t elapsed() const { return now_ + repeated_time_; }
   // Puts a packet before its flow's first link at `ready`; hop, sequence and flow are filled in.
   void send(FlowId flow, const Packet& packet, std::int64_t ready);
   // Endpoints::on_event(kind, index) at `time`; kinds from 0, indices below 2^26.
@@ -50,12 +71,14 @@ class PacketEngine {
   void drop_trace(std::int32_t index) { free_traces_.push_back(index); }
 
   // Why run() came back.
-  enum class Pause : std::uint8_t { kIdle, kLimit, kStopped, kBudget };
+  enum class Pause : std::uint8_t { kIdle, kLimit, kStopped, kBudget, kInstant };
   // Runs all events up to and including `limit`, until nothing is left to do, stop() or so many
   // events; where it pauses changes nothing in what happens.
   Pause run(std::int64_t limit, std::int64_t budget = INT64_MAX);
   // Ends run() within this instant, before its starts.
   void stop() { stopped_ = true; }
+  // Ends run() when all of this instant is done.
+  void pause_after_instant() { pause_after_instant_ = true; }
 
   const LinkState& state(LinkId link) const { return states_[static_cast<std::size_t>(link)]; }
   std::int64_t backlog_total(LinkId link) const;
@@ -68,10 +91,23 @@ class PacketEngine {
     return hops_[static_cast<std::size_t>(flows_[static_cast<std::size_t>(flow)].first_hop + hop)]
         .link;
   }
+  // Hops that were simulated, and those of repeated periods.
   std::int64_t packet_hops() const { return packet_hops_; }
+  std::int64_t repeated_hops() const { return repeated_hops_; }
+  // All events handled so far.
+  std::int64_t events() const { return events_; }
   // Bytes that data flows took in and put out; equal when nothing is on its way.
   std::int64_t payload_sent() const { return payload_sent_; }
   std::int64_t payload_delivered() const { return payload_delivered_; }
+
+  // For whoever looks for periods, between instants. What decides about the future:
+  void append_state(StateWords& words) const;
+  PacketEngineTotals totals() const;
+  // The state being the same: whether what each link serves next also follows what it served last
+  // as it did then.
+  bool continues_like(const PacketEngineTotals& since) const;
+  // Adds what has been added since `since` so many times more.
+  void repeat(const PacketEngineTotals& since, std::int64_t times);
 
  private:
   struct Flow {
@@ -130,6 +166,8 @@ class PacketEngine {
   void go_on(PacketId id, LinkId link, std::int64_t serialisation);
   void arrive_at_end(PacketId id, LinkId link, std::int64_t serialisation);
   void trace_start(const Packet& packet, LinkId link);
+  void append_packet(StateWords& words, const Packet& packet, LinkId queued_at) const;
+  void append_events(StateWords& words) const;
 
   const Fabric& fabric_;
   Endpoints& endpoints_;
@@ -148,7 +186,11 @@ class PacketEngine {
   bool in_starts_ = false;
   std::int64_t now_ = 0;
   bool stopped_ = false;
+  bool pause_after_instant_ = false;
+  std::int64_t events_ = 0;
   std::int64_t packet_hops_ = 0;
+  std::int64_t repeated_hops_ = 0;
+  std::int64_t repeated_time_ = 0;
   std::int64_t payload_sent_ = 0;
   std::int64_t payload_delivered_ = 0;
 };

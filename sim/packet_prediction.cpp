@@ -61,6 +61,7 @@ void take_row(const PredictionRequest& request, const PacketWorld& world, Bytes 
   prediction.rows.push_back(std::move(row));
   prediction.cost.packets += world.transport().packets();
   prediction.cost.packet_hops += world.engine().packet_hops();
+  prediction.cost.skipped_packet_hops += world.engine().repeated_hops();
   digest.add(world.digest());
 }
 

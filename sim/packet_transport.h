@@ -46,6 +46,9 @@ class PacketTransport {
 
   std::int64_t packets() const { return packets_; }  // data packets put on a network wire
 
+  // What decides about the future, beside what the engine has said before.
+  void append_state(StateWords& words) const;
+
  private:
   class RankTransport;
   struct DmaFlows {
@@ -91,12 +94,22 @@ class PacketTransport {
   void deliver_end(std::int32_t index, const Completion& completion);
   void let_go(std::int32_t index);
 
+  void append_injector(StateWords& words, const Injector& injector) const;
+  void append_waiting(StateWords& words, const Message& waiting) const;
+  void append_message(StateWords& words, const Message& kept) const;
+
+  const Message& message(std::int32_t index) const {
+    return messages_[static_cast<std::size_t>(index)];
+  }
+  const SimulatedConnection& connection_of(const Message& m) const {
+    return connections_[static_cast<std::size_t>(m.connection)];
+  }
+  const Path& path_of(const Message& m) const {
+    return m.credit ? connection_of(m).credit : connection_of(m).data;
+  }
   Message& message(std::int32_t index) { return messages_[static_cast<std::size_t>(index)]; }
   SimulatedConnection& connection_of(const Message& m) {
     return connections_[static_cast<std::size_t>(m.connection)];
-  }
-  const Path& path_of(const Message& m) {
-    return m.credit ? connection_of(m).credit : connection_of(m).data;
   }
   int node_of(Rank rank) const { return rank / placement_.ranks_per_node; }
   int gpu_of(Rank rank) const { return rank % placement_.ranks_per_node; }

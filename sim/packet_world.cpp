@@ -44,6 +44,10 @@ PacketWorld::PacketWorld(const PredictionRequest& request, const Fabric& fabric,
   start_times_.assign(static_cast<std::size_t>(ranks), 0);
   completion_times_.assign(static_cast<std::size_t>(ranks), -1);
   incomplete_ = ranks;
+  not_begun_ = ranks;
+  if (request.skip_recurrences) {
+    recurrence_.emplace(RunState{engine_, *transport_, *kernels_, memory_, blame_, engines_});
+  }
 }
 
 PacketWorld::~PacketWorld() = default;
@@ -65,6 +69,7 @@ void PacketWorld::begin(Rank rank) {
   const auto place = static_cast<std::size_t>(rank);
   context_.cause = chain;
   begun_[place] = true;
+  --not_begun_;
   engines_[place]->start(transport_->of(rank), kernels_->of(rank));
   // The kernel finds the flags of what came before it ran; what follows waited for its start.
   for (const Completion& completion : early_[place]) engines_[place]->on_completion(completion);
@@ -83,12 +88,16 @@ void PacketWorld::deliver(Rank rank, const Completion& completion, ChainId chain
   engines_[static_cast<std::size_t>(rank)]->on_completion(completion);
   context_.cause = kNone;
   note_completion(rank, chain);
+  if (recurrence_ && not_begun_ == 0 && rank == recurrence_->probe() && recurrence_->due()) {
+    engine_.pause_after_instant();
+  }
 }
 
 void PacketWorld::note_completion(Rank rank, ChainId chain) {
   const auto place = static_cast<std::size_t>(rank);
   if (completion_times_[place] >= 0 || !engines_[place]->complete()) return;
-  completion_times_[place] = engine_.now();
+  if (recurrence_) recurrence_->end();
+  completion_times_[place] = engine_.elapsed();
   newly_completed_.push_back(rank);
   --incomplete_;
   // Completions come in the order of time: the last one noted is the last of all.
@@ -118,7 +127,23 @@ void PacketWorld::on_event(std::uint32_t kind, std::int32_t index) {
 }
 
 PacketEngine::Pause PacketWorld::run(std::int64_t limit, std::int64_t budget) {
-  return engine_.run(limit, budget);
+  while (true) {
+    const std::int64_t skipped = engine_.elapsed() - engine_.now();
+    const PacketEngine::Pause pause = engine_.run(limit - skipped, budget);
+    if (pause != PacketEngine::Pause::kInstant) return pause;
+    recurrence_->look(limit);
+  }
+}
+
+void PacketWorld::append_event(StateWords& words, std::uint32_t kind, std::int32_t index) const {
+  const auto event = static_cast<RunEvent>(kind);
+  if (event == RunEvent::kReduceDone) {
+    kernels_->append_operation(words, index);
+  } else if (event == RunEvent::kInjectorWake || event == RunEvent::kRankStart) {
+    words.add(index);
+  } else {
+    words.add_message(index);
+  }
 }
 
 std::vector<Rank> PacketWorld::take_completed() {
@@ -138,7 +163,7 @@ double PacketWorld::progress() const {
 
 void PacketWorld::report_stall() const {
   std::ostringstream table;
-  table << "the run stalled at " << static_cast<double>(engine_.now()) * 1e-6
+  table << "the run stalled at " << static_cast<double>(engine_.elapsed()) * 1e-6
         << " us: every rank waits and nothing is on its way\n";
   for (const auto& engine : engines_) {
     if (!engine->complete()) engine->describe(table);
@@ -160,21 +185,26 @@ std::uint64_t PacketWorld::digest() const {
     const LinkDigest& link = engine_.state(static_cast<LinkId>(i)).digest;
     digest.add(link.value);
     digest.add(static_cast<std::uint64_t>(link.count));
-    digest.add(static_cast<std::uint64_t>(link.last_start));
+    digest.add(static_cast<std::uint64_t>(
+        link.count == 0 ? 0 : link.last_start + (engine_.elapsed() - engine_.now())));
   }
   for (const std::int64_t time : completion_times_) digest.add(static_cast<std::uint64_t>(time));
   return digest.value();
 }
 
-std::vector<TracePart> PacketWorld::critical_path() const { return blame_.parts(last_chain_); }
+std::vector<TracePart> PacketWorld::critical_path() const {
+  return recurrence_ ? recurrence_->parts(last_chain_) : blame_.parts(last_chain_);
+}
 
 void PacketWorld::check() const {
   GRADHAUL_ASSERT(engine_.payload_sent() == engine_.payload_delivered(), "bytes in are bytes out");
-  GRADHAUL_ASSERT(blame_.total(last_chain_) == end(),
-                  "the parts of the critical path add up to its time");
+  std::int64_t accounted = 0;
+  for (const TracePart& part : critical_path()) accounted += part.ps;
+  GRADHAUL_ASSERT(accounted == end(), "the parts of the critical path add up to its time");
   for (std::size_t i = 0; i < fabric_.links().size(); ++i) {
     const LinkState& link = engine_.state(static_cast<LinkId>(i));
-    const std::int64_t after = std::max<std::int64_t>(0, link.free - end());
+    const std::int64_t free = link.free + engine_.elapsed() - engine_.now();
+    const std::int64_t after = std::max<std::int64_t>(0, free - end());
     GRADHAUL_ASSERT(link.busy_total - after <= end(), "no link is over its rate");
   }
 }

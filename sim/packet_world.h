@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/collective_engine.h"
@@ -15,6 +16,7 @@
 #include "core/schedule.h"
 #include "sim/kernel_reducer.h"
 #include "sim/packet_transport.h"
+#include "sim/recurrence.h"
 #include "sim/run_context.h"
 
 namespace gradhaul {
@@ -29,7 +31,8 @@ class PacketWorld final : private Endpoints, private CompletionRouter {
   PacketWorld& operator=(const PacketWorld&) = delete;
 
   Rank ranks() const { return static_cast<Rank>(engines_.size()); }
-  std::int64_t now() const { return engine_.now(); }
+  // Time since the start, skipped periods included.
+  std::int64_t now() const { return engine_.elapsed(); }
   // The rank's program reaches the collective at `time`; its kernel runs one launch later.
   void start_rank(Rank rank, std::int64_t time);
   // Up to `limit` or some number of events, or until ranks complete.
@@ -64,6 +67,7 @@ class PacketWorld final : private Endpoints, private CompletionRouter {
   void on_first_start(const Packet& packet, std::int64_t now) override;
   void on_delivery(const Packet& packet, std::int64_t delivered) override;
   void on_event(std::uint32_t kind, std::int32_t index) override;
+  void append_event(StateWords& words, std::uint32_t kind, std::int32_t index) const override;
   void deliver(Rank rank, const Completion& completion, ChainId chain) override;
   void begin(Rank rank);
   void note_completion(Rank rank, ChainId chain);
@@ -78,12 +82,14 @@ class PacketWorld final : private Endpoints, private CompletionRouter {
   std::unique_ptr<PacketTransport> transport_;
   std::unique_ptr<KernelReducer> kernels_;
   std::vector<std::unique_ptr<CollectiveEngine>> engines_;
+  std::optional<Recurrence> recurrence_;
   // Of ranks that have not begun: what their peers have already written to them.
   std::vector<std::vector<Completion>> early_;
   std::vector<bool> begun_;
   std::vector<std::int64_t> start_times_;
   std::vector<std::int64_t> completion_times_;
   std::vector<Rank> newly_completed_;
+  Rank not_begun_ = 0;
   Rank incomplete_ = 0;
   ChainId last_chain_ = kNone;
 };

@@ -1,0 +1,130 @@
+#include "core/engine_progress.h"
+
+#include <algorithm>
+
+namespace gradhaul {
+namespace {
+
+bool same_transfers(const Item& a, const Item& b) {
+  if (a.receive_count != b.receive_count || a.send_count != b.send_count) return false;
+  for (int i = 0; i < a.receive_count; ++i) {
+    const ItemReceive& one = a.receives[static_cast<std::size_t>(i)];
+    const ItemReceive& other = b.receives[static_cast<std::size_t>(i)];
+    if (one.peer != other.peer || one.stream != other.stream) return false;
+  }
+  for (int i = 0; i < a.send_count; ++i) {
+    const ItemSend& one = a.sends[static_cast<std::size_t>(i)];
+    const ItemSend& other = b.sends[static_cast<std::size_t>(i)];
+    if (one.peer != other.peer || one.stream != other.stream ||
+        one.span.count != other.span.count) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Whether two items of a lane ask for the same: operation, sizes, peers, and dependencies that lie
+// apart by as much as their lanes advanced. Which elements they are does not count.
+bool alike(const Item& earlier, const Item& later, const std::vector<std::int64_t>& advanced) {
+  if (earlier.operation != later.operation || earlier.span.count != later.span.count) return false;
+  if (!same_transfers(earlier, later)) return false;
+  if (earlier.after.has_value() != later.after.has_value()) return false;
+  if (!earlier.after) return true;
+  return earlier.after->lane == later.after->lane &&
+         earlier.after->index + advanced[static_cast<std::size_t>(earlier.after->lane)] ==
+             later.after->index;
+}
+
+Item item_of(const EngineState& state, const Lane& lane, std::int64_t index) {
+  Item item = state.schedule.item(state.rank, lane.layout.channel, lane.layout.number, index);
+  drop_empty_transfers(item);
+  return item;
+}
+
+// Where nothing is left to start, a lane sends and finishes what it started.
+bool all_started(const Lane& lane) { return lane.start.index == lane.layout.items; }
+
+// What happened since looked at items from the first unfinished one to the one that was to start
+// next. Each repetition looks at those so much further on.
+std::int64_t repetitions_of(const EngineState& state, const Lane& lane, const LanePlace& since,
+                            const std::vector<std::int64_t>& advanced, std::int64_t most) {
+  const std::int64_t shift = advanced[static_cast<std::size_t>(lane.layout.number)];
+  if (shift == 0) return most;
+  const std::int64_t looked_at = all_started(lane) ? lane.send.index : lane.start.index;
+  // Past the end nothing is alike.
+  most = std::min(most, (lane.layout.items - looked_at) / shift + 1);
+  const std::int64_t last = looked_at + (most - 1) * shift;
+  for (std::int64_t index = since.finish; index <= last; ++index) {
+    if (index + shift < lane.layout.items &&
+        alike(item_of(state, lane, index), item_of(state, lane, index + shift), advanced)) {
+      continue;
+    }
+    return index > looked_at ? (index - 1 - looked_at) / shift + 1 : 0;
+  }
+  return most;
+}
+
+}  // namespace
+
+std::vector<LanePlace> places_of(const EngineState& state) {
+  std::vector<LanePlace> places;
+  places.reserve(state.lanes.size());
+  for (const Lane& lane : state.lanes) {
+    places.push_back({lane.start.index, lane.send.index, lane.finish.index});
+  }
+  return places;
+}
+
+void append_state(const EngineState& state, std::vector<std::int64_t>& words) {
+  for (const Connection& connection : state.connections) {
+    connection.sending.append_state(words);
+    connection.receiving.append_state(words);
+  }
+  for (const Lane& lane : state.lanes) {
+    const std::int64_t origin = lane.finish.index;
+    words.insert(words.end(),
+                 {all_started(lane) ? -1 : lane.start.index - origin, lane.send.index - origin,
+                  std::int64_t{lane.posted_sends}, lane.waits_on,
+                  static_cast<std::int64_t>(lane.operations.size())});
+    for (std::size_t i = 0; i < lane.operations.size(); ++i) {
+      const PostedOperation& posted = lane.operations.at(i);
+      words.insert(words.end(), {posted.item - origin, posted.receive});
+    }
+  }
+}
+
+std::int64_t repetitions(const EngineState& state, const EngineProgress& since,
+                         std::int64_t most) {
+  std::vector<std::int64_t> advanced(static_cast<std::size_t>(state.lanes_per_channel));
+  for (std::size_t first = 0; first < state.lanes.size(); first += advanced.size()) {
+    for (std::size_t i = 0; i < advanced.size(); ++i) {
+      advanced[i] = state.lanes[first + i].finish.index - since.lanes[first + i].finish;
+    }
+    for (std::size_t i = 0; i < advanced.size() && most > 0; ++i) {
+      most = repetitions_of(state, state.lanes[first + i], since.lanes[first + i], advanced, most);
+    }
+  }
+  return most;
+}
+
+void repeat(EngineState& state, const EngineProgress& since, std::int64_t times) {
+  for (std::size_t i = 0; i < state.lanes.size(); ++i) {
+    Lane& lane = state.lanes[i];
+    const LanePlace& before = since.lanes[i];
+    const std::int64_t started = (lane.start.index - before.start) * times;
+    const auto move = [](ItemCursor& cursor, std::int64_t by) {
+      cursor.index += by;
+      cursor.loaded = false;
+    };
+    move(lane.start, started);
+    move(lane.send, (lane.send.index - before.send) * times);
+    move(lane.finish, (lane.finish.index - before.finish) * times);
+    for (std::size_t j = 0; j < lane.operations.size(); ++j) lane.operations.at(j).item += started;
+  }
+  for (std::size_t i = 0; i < state.connections.size(); ++i) {
+    state.connections[i].sending.repeat(since.connections[i].sending, times);
+    state.connections[i].receiving.repeat(since.connections[i].receiving, times);
+  }
+}
+
+}  // namespace gradhaul

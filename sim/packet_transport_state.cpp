@@ -1,0 +1,95 @@
+// The transport's state in words: connections, queue pairs, injectors, and every message that these
+// or the engine have mentioned.
+
+#include "sim/packet_transport.h"
+
+namespace gradhaul {
+
+void PacketTransport::append_state(StateWords& words) const {
+  for (const SimulatedConnection& connection : connections_) {
+    words.add(connection.writes % communication_.queue_pairs);
+    words.add(connection.credits_in_flight);
+    for (const auto* queue : {&connection.arriving, &connection.finishing}) {
+      words.add(static_cast<std::int64_t>(queue->size()));
+      for (std::size_t i = 0; i < queue->size(); ++i) words.add_message(queue->at(i));
+    }
+  }
+  for (const QueuePair& pair : queue_pairs_) {
+    for (std::int32_t index = pair.head; index != kNone; index = message(index).next) {
+      words.add_message(index);
+      append_waiting(words, message(index));
+    }
+    words.add_message(kNone);
+  }
+  for (const Injector& injector : injectors_) append_injector(words, injector);
+  // None mentions another.
+  for (std::size_t i = 0; i < words.messages().size(); ++i) {
+    append_message(words, message(words.messages()[i]));
+  }
+  GRADHAUL_ASSERT(words.messages().size() + free_messages_.size() == messages_.size(),
+                  "no message is forgotten");
+}
+
+void PacketTransport::append_injector(StateWords& words, const Injector& injector) const {
+  words.add(injector.buffered);
+  words.add_due(injector.next_message);
+  words.add_time(injector.wake);
+  words.add(static_cast<int>(injector.wants_tags));
+  std::int64_t used = injector.tags_used;
+  std::int64_t coming = 0;
+  for (const Injector::TagReturn& tags : injector.tag_returns) {
+    if (tags.time <= words.now()) {
+      used -= tags.tags;
+      continue;
+    }
+    words.add_time(tags.time);
+    words.add(tags.tags);
+    ++coming;
+  }
+  words.add(coming);
+  words.add(used);
+  words.add(static_cast<std::int64_t>(injector.active.size()));
+  for (const std::int32_t pair : injector.active) words.add(pair);
+}
+
+// Of a message whose payload is not all asked for: what its wait will be put down to.
+void PacketTransport::append_waiting(StateWords& words, const Message& waiting) const {
+  const Path& path = path_of(waiting);
+  const LinkId out = injectors_[static_cast<std::size_t>(path.injector)].out;
+  const PacketEngine& engine = context_.engine;
+  words.add_since(waiting.ready);
+  if (out != kNoLink) {
+    words.add(engine.backlog_total(out) - waiting.wire_backlog);
+    words.add(engine.stall_total(out) - waiting.wire_stall);
+  }
+  if (path.completion == kNone) return;
+  const int links = std::min(engine.length(path.completion), Message::kReadLinks);
+  for (int i = 0; i < links; ++i) {
+    words.add(engine.backlog_total(engine.link_of(path.completion, i)) -
+              waiting.read_backlog[static_cast<std::size_t>(i)]);
+  }
+}
+
+void PacketTransport::append_message(StateWords& words, const Message& kept) const {
+  words.add(kept.connection);
+  words.add(4 * static_cast<int>(kept.credit) + 2 * static_cast<int>(kept.arrived) +
+            static_cast<int>(kept.finished));
+  words.add(kept.holders);
+  words.add(kept.amount);
+  words.add(kept.asked);
+  words.add(kept.gathered);
+  words.add(kept.sent);
+  words.add_since(kept.posted);
+  words.add_chain(kept.chain);
+  if (kept.trace == kNone) return words.add(-1);
+  const Trace& trace = context_.engine.trace(kept.trace);
+  words.add(trace.count);
+  for (int i = 0; i < trace.count; ++i) {
+    const TracePart& part = trace.parts[static_cast<std::size_t>(i)];
+    words.add(part.resource);
+    words.add(static_cast<int>(part.cause));
+    words.add(part.ps);
+  }
+}
+
+}  // namespace gradhaul

@@ -1,0 +1,172 @@
+#include "sim/recurrence.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gradhaul {
+namespace {
+
+// Looking costs some nanoseconds a word, an event a hundred: so often is it worth it.
+constexpr std::int64_t kWordsPerEvent = 4;
+constexpr std::size_t kMostSeen = 4096;
+// So often it looks within steps, and so often at all, and finds nothing, before it leaves it.
+constexpr std::int64_t kMostWithinSteps = 256;
+constexpr std::int64_t kMostFruitless = 2048;
+
+// For each chain, what it is `times` periods later: `once` says which one it continues, and how.
+std::vector<ChainHistory> power(std::vector<ChainHistory> once, std::int64_t times) {
+  std::vector<ChainHistory> result;
+  for (std::size_t i = 0; i < once.size(); ++i) result.push_back({static_cast<std::int32_t>(i), {}});
+  const auto then = [](const std::vector<ChainHistory>& late,
+                       const std::vector<ChainHistory>& early) {
+    std::vector<ChainHistory> both = late;
+    for (ChainHistory& chain : both) chain.follow(early[static_cast<std::size_t>(chain.origin)]);
+    return both;
+  };
+  for (; times > 0; times >>= 1) {
+    if ((times & 1) != 0) result = then(result, once);
+    if (times > 1) once = then(once, once);
+  }
+  return result;
+}
+
+}  // namespace
+
+Recurrence::Recurrence(const RunState& run) : run_(run) {
+  const CollectiveEngine& engine = *run_.ranks[static_cast<std::size_t>(probe())];
+  lane_ = engine.longest_lane();
+  step_ = engine.items_per_step(lane_);
+}
+
+std::int64_t Recurrence::place() const {
+  return run_.ranks[static_cast<std::size_t>(probe())]->place(lane_).finish;
+}
+
+bool Recurrence::due() {
+  if (ended_) return false;
+  const std::int64_t now = place();
+  if (now == last_place_) return false;
+  const bool within = fruitless_ < kMostWithinSteps && now % stride_ == 0;
+  if (now % step_ != 0 && !within) return false;
+  last_place_ = now;
+  return true;
+}
+
+void Recurrence::describe() {
+  words_.begin(run_.engine.now());
+  run_.engine.append_state(words_);
+  run_.kernels.append_state(words_);
+  run_.memory.append_state(words_);
+  for (const auto& rank : run_.ranks) rank->append_state(words_.words());
+  run_.transport.append_state(words_);
+}
+
+void Recurrence::look(std::int64_t limit) {
+  if (ended_) return;
+  describe();
+  const std::uint64_t hash = words_.hash();
+  const std::int64_t events = run_.engine.events();
+  if ((events - last_events_) * kWordsPerEvent <
+      static_cast<std::int64_t>(words_.words().size())) {
+    stride_ *= 2;
+  }
+  last_events_ = events;
+  ++fruitless_;
+  for (std::size_t i = 0; i < watches_.size(); ++i) {
+    if (!recurs(watches_[i], hash)) continue;
+    while (watches_.size() > i + 1) close_last(0);
+    const std::int64_t times = repetitions(watches_.back(), limit);
+    if (times > 0) {
+      repeat(watches_.back(), times);
+      fruitless_ = 0;
+    }
+    close_last(times);
+    last_place_ = place();
+    break;
+  }
+  close_expired();
+  if (fruitless_ > kMostFruitless) {
+    while (!watches_.empty()) close_last(0);
+    ended_ = true;
+    return;
+  }
+  const auto before = seen_.find(hash);
+  if (before != seen_.end()) {
+    const std::int64_t period = place() - before->second;
+    if (watches_.empty() || (watches_.size() == 1 && period < watches_[0].period)) {
+      open(hash, period);
+    }
+  }
+  if (seen_.size() >= kMostSeen) seen_.clear();
+  seen_[hash] = place();
+}
+
+void Recurrence::open(std::uint64_t hash, std::int64_t period) {
+  Watch watch;
+  watch.hash = hash;
+  watch.words = words_.words();
+  watch.place = place();
+  watch.period = period;
+  watch.engine = run_.engine.totals();
+  watch.kernels = run_.kernels.totals();
+  watch.memory = run_.memory;
+  for (const auto& rank : run_.ranks) watch.ranks.push_back(rank->progress_mark());
+  watch.chains = run_.blame.cut(words_.chains());
+  watches_.push_back(std::move(watch));
+}
+
+bool Recurrence::recurs(const Watch& watch, std::uint64_t hash) const {
+  return hash == watch.hash && words_.words() == watch.words &&
+         run_.engine.continues_like(watch.engine);
+}
+
+std::int64_t Recurrence::repetitions(const Watch& watch, std::int64_t limit) const {
+  const std::int64_t period = run_.engine.elapsed() - watch.engine.elapsed;
+  if (period == 0) return 0;
+  std::int64_t most = std::max<std::int64_t>(0, (limit - run_.engine.elapsed()) / period);
+  for (std::size_t i = 0; i < run_.ranks.size() && most > 0; ++i) {
+    most = run_.ranks[i]->repetitions(watch.ranks[i], most);
+  }
+  return most;
+}
+
+void Recurrence::repeat(const Watch& watch, std::int64_t times) {
+  run_.engine.repeat(watch.engine, times);
+  run_.kernels.repeat(watch.kernels, times);
+  run_.memory.repeat(*watch.memory, times);
+  for (std::size_t i = 0; i < run_.ranks.size(); ++i) {
+    run_.ranks[i]->repeat(watch.ranks[i], times);
+  }
+}
+
+// Gives the chains their past back, `times` more periods later.
+void Recurrence::close_last(std::int64_t times) {
+  const Watch& watch = watches_.back();
+  const std::vector<std::int32_t>& chains = words_.chains();
+  std::vector<ChainHistory> histories;
+  histories.reserve(chains.size());
+  for (const ChainId chain : chains) histories.push_back(run_.blame.history(chain));
+  if (times > 0) histories = power(std::move(histories), times + 1);
+  for (std::size_t i = 0; i < chains.size(); ++i) {
+    histories[i].follow(watch.chains[static_cast<std::size_t>(histories[i].origin)]);
+    run_.blame.set_history(chains[i], std::move(histories[i]));
+  }
+  watches_.pop_back();
+}
+
+void Recurrence::close_expired() {
+  for (std::size_t i = 0; i < watches_.size(); ++i) {
+    if (place() <= watches_[i].place + 2 * watches_[i].period) continue;
+    while (watches_.size() > i) close_last(0);
+  }
+}
+
+std::vector<TracePart> Recurrence::parts(ChainId chain) const {
+  ChainHistory history = run_.blame.history(chain);
+  for (std::size_t i = watches_.size(); i > 0; --i) {
+    history.follow(watches_[i - 1].chains[static_cast<std::size_t>(history.origin)]);
+  }
+  return history.parts();
+}
+
+}  // namespace gradhaul
