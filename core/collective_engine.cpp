@@ -37,20 +37,9 @@ class CollectiveEngine::Implementation {
   }
   StallTable stall_table() const { return stall_table_of(state_, status_); }
   void append_state(std::vector<std::int64_t>& words) const;
-  LanePlace place(int lane) const {
-    const Lane& at = state_.lanes[static_cast<std::size_t>(lane)];
-    return {at.start.index, at.send.index, at.finish.index};
-  }
-  int longest_lane() const;
-  std::int64_t items_per_step(int lane) const {
-    return state_.schedule.slices_per_step(
-        state_.lanes[static_cast<std::size_t>(lane)].layout.channel);
-  }
+  const EngineState& state() const { return state_; }
   EngineProgress progress_mark() const {
     return {places_of(state_), state_.connections, bytes_sent_, finished_items_};
-  }
-  std::int64_t repetitions(const EngineProgress& since, std::int64_t most) const {
-    return gradhaul::repetitions(state_, since, most);
   }
   void repeat(const EngineProgress& since, std::int64_t times);
 
@@ -370,13 +359,6 @@ void CollectiveEngine::Implementation::append_state(std::vector<std::int64_t>& w
   }
 }
 
-int CollectiveEngine::Implementation::longest_lane() const {
-  const auto longest = std::max_element(
-      state_.lanes.begin(), state_.lanes.end(),
-      [](const Lane& a, const Lane& b) { return a.layout.items < b.layout.items; });
-  return static_cast<int>(longest - state_.lanes.begin());
-}
-
 void CollectiveEngine::Implementation::repeat(const EngineProgress& since, std::int64_t times) {
   gradhaul::repeat(state_, since, times);
   bytes_sent_ += (bytes_sent_ - since.bytes_sent) * times;
@@ -409,15 +391,8 @@ void CollectiveEngine::describe(std::ostream& out) const {
 void CollectiveEngine::append_state(std::vector<std::int64_t>& words) const {
   implementation_->append_state(words);
 }
-LanePlace CollectiveEngine::place(int lane) const { return implementation_->place(lane); }
-int CollectiveEngine::longest_lane() const { return implementation_->longest_lane(); }
-std::int64_t CollectiveEngine::items_per_step(int lane) const {
-  return implementation_->items_per_step(lane);
-}
+const EngineState& CollectiveEngine::state() const { return implementation_->state(); }
 EngineProgress CollectiveEngine::progress_mark() const { return implementation_->progress_mark(); }
-std::int64_t CollectiveEngine::repetitions(const EngineProgress& since, std::int64_t most) const {
-  return implementation_->repetitions(since, most);
-}
 void CollectiveEngine::repeat(const EngineProgress& since, std::int64_t times) {
   implementation_->repeat(since, times);
 }

@@ -61,19 +61,12 @@ class CollectiveEngine final : public CompletionSink {
   // counters.
   void describe(std::ostream& out) const;
 
-  // For simulators, which see the same happen over and over. What decides about the future, apart
-  // from the place in the schedule, as numbers that are equal where it is:
+  // For simulators, which see the same happen over and over (core/engine_progress.h). What decides
+  // about the future, apart from the place in the schedule, as numbers that are equal where it is:
   void append_state(std::vector<std::int64_t>& words) const;
-  // The place in the schedule, of a lane and of all.
-  LanePlace place(int lane) const;
-  int longest_lane() const;
-  // Its items that belong to one step of the schedule.
-  std::int64_t items_per_step(int lane) const;
+  const EngineState& state() const;
   EngineProgress progress_mark() const;
-  // How many more times, up to `most`, the items ahead ask for what was asked for since `since`;
-  // the state was then as it is now.
-  std::int64_t repetitions(const EngineProgress& since, std::int64_t most) const;
-  // As if it had happened so often. Nothing is posted.
+  // As if what happened since `since` had happened so many times more. Nothing is posted.
   void repeat(const EngineProgress& since, std::int64_t times);
 
  private:

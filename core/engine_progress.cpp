@@ -82,10 +82,9 @@ void append_state(const EngineState& state, std::vector<std::int64_t>& words) {
   }
   for (const Lane& lane : state.lanes) {
     const std::int64_t origin = lane.finish.index;
-    words.insert(words.end(),
-                 {all_started(lane) ? -1 : lane.start.index - origin, lane.send.index - origin,
-                  std::int64_t{lane.posted_sends}, lane.waits_on,
-                  static_cast<std::int64_t>(lane.operations.size())});
+    words.insert(words.end(), {all_started(lane) ? -1 : lane.start.index - origin,
+                               lane.send.index - origin, std::int64_t{lane.posted_sends},
+                               lane.waits_on, static_cast<std::int64_t>(lane.operations.size())});
     for (std::size_t i = 0; i < lane.operations.size(); ++i) {
       const PostedOperation& posted = lane.operations.at(i);
       words.insert(words.end(), {posted.item - origin, posted.receive});
@@ -93,8 +92,7 @@ void append_state(const EngineState& state, std::vector<std::int64_t>& words) {
   }
 }
 
-std::int64_t repetitions(const EngineState& state, const EngineProgress& since,
-                         std::int64_t most) {
+std::int64_t repetitions(const EngineState& state, const EngineProgress& since, std::int64_t most) {
   std::vector<std::int64_t> advanced(static_cast<std::size_t>(state.lanes_per_channel));
   for (std::size_t first = 0; first < state.lanes.size(); first += advanced.size()) {
     for (std::size_t i = 0; i < advanced.size(); ++i) {

@@ -46,6 +46,12 @@ void CreditReturns::absorb(std::int64_t now) {
   }
 }
 
+ResourceId CreditReturns::culprit(std::int64_t now) const {
+  ResourceId culprit = last_culprit_;
+  for (std::int32_t i = 0; i < count_ && run(i).first <= now; ++i) culprit = run(i).culprit;
+  return culprit;
+}
+
 std::int64_t CreditReturns::gapless(std::int64_t now, std::int64_t unit_time,
                                     std::int64_t units) const {
   std::int64_t found = std::min<std::int64_t>(units, available_);
@@ -93,21 +99,19 @@ std::int64_t CreditReturns::time_of(std::int64_t now, std::int64_t units) const 
 void CreditReturns::append_state(StateWords& words) const {
   const std::int64_t now = words.now();
   std::int64_t usable = available_;
-  ResourceId culprit = last_culprit_;
   std::int32_t i = 0;
   std::int64_t back = 0;  // of the run that is partly back
   for (; i < count_ && run(i).first <= now; ++i) {
     const Kept& past = run(i);
-    back = past.spacing == 0 ? past.units
-                             : std::min<std::int64_t>(past.units, (now - past.first) / past.spacing + 1);
+    back = past.spacing == 0
+               ? past.units
+               : std::min<std::int64_t>(past.units, (now - past.first) / past.spacing + 1);
     usable += back;
-    culprit = past.culprit;
     if (back < past.units) break;
     back = 0;
   }
   words.add(usable);
-  words.add(last_culprit_);
-  words.add(culprit);
+  words.add(culprit(now));
   words.add(count_ - i);
   for (; i < count_; ++i) {
     const Kept& coming = run(i);

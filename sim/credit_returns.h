@@ -29,7 +29,8 @@ class CreditReturns {
   std::int64_t available() const { return available_; }
   // Usable now or at a known time.
   std::int64_t known() const { return available_ + coming_; }
-  ResourceId last_culprit() const { return last_culprit_; }
+  // What the latest of those that are back by `now` had waited for.
+  ResourceId culprit(std::int64_t now) const;
 
   void add(const CreditRun& run);
   // Makes usable what is back by `now`.

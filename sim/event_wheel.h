@@ -2,8 +2,9 @@
 
 // The order of events, and the queue that keeps it. Ties belong to the model: at one picosecond,
 // departures and credit returns come first, then pause, then arrivals, then starts; within a phase
-// by ingress link id, then first in, first out. Starts are not events: the engine decides them when
-// every event of the instant has been handled.
+// by ingress link id, what comes from an endpoint behind by flow, and what an endpoint is to do
+// last, by kind and place; then first in, first out. Starts are not events: the engine decides them
+// when every event of the instant has been handled.
 //
 // A timing wheel of 1.024 ns buckets covers the next 2 us; what lies further ahead waits in a heap.
 // Events of a bucket are sorted when it is opened. Nothing is allocated once the pool has grown.
@@ -24,11 +25,20 @@ struct Event {
   std::uint32_t what = 0;   // for the engine: kind and index
 };
 
-// Ingress ids up to 2^28.
+// Links, flows and an endpoint's places are numbered below these.
+inline constexpr std::uint32_t kMostLinks = std::uint32_t{1} << 26;
+inline constexpr std::uint32_t kMostFlows = kMostLinks;
+inline constexpr std::uint32_t kMostPlaces = std::uint32_t{1} << 23;
+inline constexpr std::uint32_t kMostKinds = 16;
+
 constexpr std::uint32_t event_order(Phase phase, std::uint32_t ingress) {
   return static_cast<std::uint32_t>(phase) << 28 | ingress;
 }
-inline constexpr std::uint32_t kNoIngress = (std::uint32_t{1} << 28) - 1;
+// In place of an ingress link: a flow that begins here, and what an endpoint asked for.
+constexpr std::uint32_t flow_order(std::uint32_t flow) { return kMostLinks + flow; }
+constexpr std::uint32_t endpoint_order(std::uint32_t kind, std::uint32_t place) {
+  return kMostLinks + kMostFlows + kind * kMostPlaces + place;
+}
 
 class EventWheel {
  public:

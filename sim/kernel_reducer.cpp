@@ -79,7 +79,8 @@ void KernelReducer::post(Rank rank, const ReduceRequest& request) {
   stream.free = end;
   const ChainId chain = context_.blame.extend(context_.cause, scratch_);
   const std::int32_t index = add_operation({rank, request.stream, chain});
-  context_.engine.schedule(end, static_cast<std::uint32_t>(RunEvent::kReduceDone), index);
+  context_.engine.schedule(end, static_cast<std::uint32_t>(RunEvent::kReduceDone), index,
+                           rank * channels_ + request.stream);
 }
 
 void KernelReducer::append_state(StateWords& words) const {

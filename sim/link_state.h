@@ -12,14 +12,20 @@
 namespace gradhaul {
 
 // Ordered by what a start touches together: four lines of cache.
+// Where a link's packets come from.
+inline constexpr LinkId kNoFeeder = -1;
+inline constexpr LinkId kManyFeeders = -2;
+
 struct alignas(64) LinkState {
   std::int64_t free = 0;          // when the transmitter is idle
   std::int64_t carry = 0;         // of the train it sends
   std::int64_t wake = INT64_MAX;  // a wake is scheduled for then
   std::int32_t head[kTrafficClasses] = {-1, -1, -1};
   std::int32_t tail[kTrafficClasses] = {-1, -1, -1};
-  std::uint8_t waiting = 0;  // classes with packets
-  bool listed = false;       // in the list of starts of this instant
+  std::uint8_t waiting = 0;   // classes with packets
+  bool listed = false;        // in the list of starts of this instant
+  std::int32_t arriving = 0;  // packets whose arrival is an event to come
+  LinkId feeder = kNoFeeder;  // the one link before it, if there is but one
   // Credits count units of a train, which may be cut; else 64-byte blocks.
   bool unit_credits = false;
   bool guarded = false;  // in any class

@@ -21,6 +21,9 @@ struct FlowSpec {
   bool data = false;                   // counts packet hops
   bool notify_start = false;           // Endpoints hears when a packet starts on the first link
   bool endpoint_keeps_buffer = false;  // credits of the last link are given back by what follows
+  // The flow whose deliveries bring its packets about, each at the same distance in time; kNone:
+  // they may come any time.
+  FlowId answers = kNone;
 };
 
 // 64 bytes: a line of cache.

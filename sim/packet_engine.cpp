@@ -69,8 +69,26 @@ FlowId PacketEngine::add_flow(const FlowSpec& spec) {
     }
     hops_.push_back(added);
   }
+  if (!spec.route.empty()) {
+    LinkId feeder = kManyFeeders;
+    if (spec.answers != kNone && length(spec.answers) > 0) {
+      feeder = link_of(spec.answers, length(spec.answers) - 1);
+    }
+    for (const RouteHop& hop : spec.route) {
+      add_feeder(hop.link, feeder);
+      feeder = hop.link;
+    }
+  }
   flows_.push_back(flow);
   return static_cast<FlowId>(flows_.size() - 1);
+}
+
+void PacketEngine::add_feeder(LinkId link, LinkId feeder) {
+  LinkState& state = link_state(link);
+  // What a run leaves on the wires when its last rank is done is not decided ahead of its end.
+  if (fabric_.link(link).network) feeder = kManyFeeders;
+  const bool first = state.feeder == kNoFeeder;
+  state.feeder = first || state.feeder == feeder ? feeder : kManyFeeders;
 }
 
 LinkId PacketEngine::first_link(FlowId flow) const {
@@ -117,22 +135,41 @@ void PacketEngine::send(FlowId flow, const Packet& sent, std::int64_t ready) {
   // Pieces of one packet are one in the sequence.
   added.sequence = f.next_sequence;
   if (added.last_part) ++f.next_sequence;
-  if (in_starts_ && ready == now_) {
+  if (in_starts_ && !ahead_ && ready == now_) {
     // Every other arrival of this instant has been handled: this one need not wait in the wheel.
+    ++link_state(hop_of(added).link).arriving;
     arrive(id);
     return;
   }
-  schedule_arrival(id, ready, added.ingress);
+  queue(id);
 }
 
-void PacketEngine::schedule_arrival(PacketId id, std::int64_t time, LinkId ingress) {
-  const std::uint32_t order = ingress == kNoLink ? kNoIngress : static_cast<std::uint32_t>(ingress);
-  wheel_.schedule({time, event_order(Phase::kArrival, order), event_what(kArrivalEvent, id)});
+// A packet that will be ready at its link.
+void PacketEngine::queue(PacketId id) {
+  const Packet& queued = packet(id);
+  const LinkId link = hop_of(queued).link;
+  LinkState& state = link_state(link);
+  const bool alone = state.arriving == 0 && state.waiting == 0;
+  if (state.feeder >= 0 && alone && try_ahead(link, state, id)) return;
+  ++state.arriving;
+  schedule_arrival(id, queued);
 }
 
-void PacketEngine::schedule(std::int64_t time, std::uint32_t kind, std::int32_t index) {
-  wheel_.schedule({time, event_order(Phase::kArrival, kNoIngress),
-                   event_what(kind + kFirstEndpointEvent, index)});
+void PacketEngine::schedule_arrival(PacketId id, const Packet& packet) {
+  const std::uint32_t order = packet.ingress == kNoLink
+                                  ? flow_order(static_cast<std::uint32_t>(packet.flow))
+                                  : static_cast<std::uint32_t>(packet.ingress);
+  wheel_.schedule(
+      {packet.ready, event_order(Phase::kArrival, order), event_what(kArrivalEvent, id)});
+}
+
+void PacketEngine::schedule(std::int64_t time, std::uint32_t kind, std::int32_t index,
+                            std::int32_t place) {
+  GRADHAUL_ASSERT(kind < kMostKinds && static_cast<std::uint32_t>(place) < kMostPlaces,
+                  "an event's place orders it");
+  wheel_.schedule(
+      {time, event_order(Phase::kArrival, endpoint_order(kind, static_cast<std::uint32_t>(place))),
+       event_what(kind + kFirstEndpointEvent, index)});
 }
 
 PacketEngine::Pause PacketEngine::run(std::int64_t limit, std::int64_t budget) {
@@ -197,6 +234,7 @@ void PacketEngine::arrive(PacketId id) {
   const FlowHop& hop = hop_of(arrived);
   const LinkId link = hop.link;
   LinkState& state = link_state(link);
+  --state.arriving;
   const int c = hop.traffic_class;
   if (arrived.trace != kNone) trace(arrived.trace).stalled_at_arrival = stall_total(link);
   if (state.head[c] == kNone) {

@@ -12,12 +12,16 @@
 //    arrival. On PCIe a class that lacks credits is passed by others, but no read request passes a
 //    posted write.
 //  - InfiniBand credits must be there for the whole packet. PCIe credits are needed TLP by TLP as
-//  the
-//    train goes; a train that would outrun them is cut and continues when more are back. While
-//    three quarters of the window wait at the far end, pieces of less than a packet are not sent.
+//    the train goes; a train that would outrun them is cut and continues when more are back. While
+//    of three quarters of the window it is not known when they will be back, pieces of less than a
+//    packet are not sent. Before a faster link trains are no longer than a third of the window.
+//  - A link whose packets all come from one other link gets them in the order in which they will be
+//    ready. When such a packet starts is decided as soon as it is on its way, if its credits
+//    suffice and nobody waits there; and with that it is known when the buffer before will be free
+//    of it. Only else is its arrival an event.
 //  - A unit's credit is given back when it leaves the buffer, or at once where the last link ends
-//  in
-//    something that takes all at once.
+//    in something that takes all at once. The units of a train that waits for a slower link behind
+//    it leave one by one as they come.
 
 #include <cstdint>
 #include <vector>
@@ -61,8 +65,9 @@ class PacketEngine {
   std::int64_t elapsed() const { return now_ + repeated_time_; }
   // Puts a packet before its flow's first link at `ready`; hop, sequence and flow are filled in.
   void send(FlowId flow, const Packet& packet, std::int64_t ready);
-  // Endpoints::on_event(kind, index) at `time`; kinds from 0, indices below 2^26.
-  void schedule(std::int64_t time, std::uint32_t kind, std::int32_t index);
+  // Endpoints::on_event(kind, index) at `time`; indices below 2^27. Of the same instant those of
+  // lower kind come first, then those of lower place.
+  void schedule(std::int64_t time, std::uint32_t kind, std::int32_t index, std::int32_t place);
   // Where an endpoint that kept a buffer lets go of it with no packet following.
   void release(LinkId ingress, std::int32_t units, std::int64_t time, ResourceId culprit);
 
@@ -150,18 +155,27 @@ class PacketEngine {
 
   void handle(const Event& event);
   void arrive(PacketId id);
-  void schedule_arrival(PacketId id, std::int64_t time, LinkId ingress);
+  void add_feeder(LinkId link, LinkId feeder);
+  void queue(PacketId id);
+  bool try_ahead(LinkId link, LinkState& state, PacketId id);
+  void schedule_arrival(PacketId id, const Packet& packet);
   void list_start(LinkId link);
   void wake_at(LinkId link, std::int64_t time);
   void run_starts();
   void try_start(LinkId link);
   int choose(LinkState& state, Attempt& best, std::int64_t& retry);
   Attempt attempt(LinkState& state, int traffic_class);
-  Attempt attempt_train(LinkState& state, int traffic_class, const TrainForm& form);
+  Attempt attempt_train(LinkState& state, int traffic_class, const TrainForm& form,
+                        std::int64_t most);
+  std::int64_t longest_train(const LinkState& state, int traffic_class, const FlowHop& hop,
+                             const TrainForm& form) const;
   PacketId cut(LinkState& state, int traffic_class, std::int64_t units);
   PacketId take_head(LinkState& state, int traffic_class);
   void start(LinkId link, PacketId id);
-  void give_back(const Packet& packet, std::int64_t serialisation, ResourceId culprit);
+  void give_back(const Packet& packet, std::int64_t was_free, std::int64_t serialisation,
+                 ResourceId culprit);
+  std::int64_t first_unit_leaves(FlowHop& before, const Packet& leaving, std::int64_t was_free,
+                                 std::int64_t serialisation);
   std::int64_t tail_wait(FlowHop& hop, const Packet& packet, std::int64_t serialisation);
   void go_on(PacketId id, LinkId link, std::int64_t serialisation);
   void arrive_at_end(PacketId id, LinkId link, std::int64_t serialisation);
@@ -184,6 +198,7 @@ class PacketEngine {
   std::size_t start_count_ = 0;
   std::vector<LinkId> starting_;
   bool in_starts_ = false;
+  bool ahead_ = false;  // now_ is the start that is being decided, not the time of the run
   std::int64_t now_ = 0;
   bool stopped_ = false;
   bool pause_after_instant_ = false;

@@ -74,8 +74,7 @@ bool PacketEngine::continues_like(const PacketEngineTotals& since) const {
   for (std::size_t i = 0; i < states_.size(); ++i) {
     const LinkDigest& before = since.links[i].digest;
     const LinkDigest& after = states_[i].digest;
-    if (after.count != before.count &&
-        now_ - after.last_start != since.now - before.last_start) {
+    if (after.count != before.count && now_ - after.last_start != since.now - before.last_start) {
       return false;
     }
   }

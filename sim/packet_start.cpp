@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "sim/packet_engine.h"
 
@@ -14,30 +15,42 @@ PacketEngine::Attempt PacketEngine::attempt(LinkState& state, int traffic_class)
   FlowHop& hop = hop_of(head);
   const TrainForm& form = form_of(hop, head);
   CreditReturns& credits = state.credits[traffic_class];
-  if (!credits.guarded() || credits.available() >= form.credits) return {form.units};
+  if (!credits.guarded()) return {form.units};
+  const std::int64_t most = longest_train(state, traffic_class, hop, form);
+  if (credits.available() >= form.credits && most == form.units) return {form.units};
   credits.absorb(now_);
-  if (credits.available() >= form.credits) return {form.units};
-  if (hop.unit == 0 || !state.unit_credits) {
-    if (credits.known() < form.credits) return {};
-    return {0, credits.time_of(now_, form.credits)};
-  }
-  return attempt_train(state, traffic_class, form);
+  if (credits.available() >= form.credits && most == form.units) return {form.units};
+  if (hop.unit > 0 && state.unit_credits) return attempt_train(state, traffic_class, form, most);
+  if (credits.known() < form.credits) return {};
+  return {0, credits.time_of(now_, form.credits)};
+}
+
+// Before a faster link, where it waits lest that run dry, half a window: the credits of one half
+// are then known before the other is used up.
+std::int64_t PacketEngine::longest_train(const LinkState& state, int traffic_class,
+                                         const FlowHop& hop, const TrainForm& form) const {
+  if (hop.next_is_slower || !state.unit_credits || hop.unit == 0) return form.units;
+  const std::int64_t window = state.credits[traffic_class].window();
+  return 2 * form.units <= window ? form.units
+                                  : std::clamp<std::int64_t>(window / 3, 1, form.units);
 }
 
 PacketEngine::Attempt PacketEngine::attempt_train(LinkState& state, int traffic_class,
-                                                  const TrainForm& form) {
+                                                  const TrainForm& form, std::int64_t most) {
   const CreditReturns& credits = state.credits[traffic_class];
   const std::int64_t unit_time = form.time / form.units;
-  const std::int64_t usable = credits.gapless(now_, unit_time, form.units);
-  if (usable == form.units) return {form.units};
   const std::int64_t known = credits.known();
+  const std::int64_t usable = credits.gapless(now_, unit_time, std::min(most, known));
+  if (usable == most) return {usable};
   // Pieces only while the far end has little of ours left to work on; see the head of
   // packet_engine.h.
   const bool pieces = known * 4 >= credits.window();
   if (usable > 0 && pieces) return {usable};
-  if (known >= form.units) return {0, credits.start_for(now_, unit_time, form.units)};
-  if (known > 0 && pieces) return {0, credits.start_for(now_, unit_time, 1)};
-  return {};
+  // As early as any later look could find it able to.
+  std::int64_t retry = INT64_MAX;
+  if (known >= most) retry = std::min(retry, credits.start_for(now_, unit_time, most));
+  if (known > 0 && pieces) retry = std::min(retry, credits.start_for(now_, unit_time, 1));
+  return {0, retry};
 }
 
 // Cuts `units` off the front of the head packet; the rest stays at the head.
@@ -141,7 +154,7 @@ void PacketEngine::start(LinkId link, PacketId id) {
     ++serialisation;
   }
   state.carry = carry;
-  state.free = now_ + serialisation;
+  const std::int64_t was_free = std::exchange(state.free, now_ + serialisation);
   state.busy_total += serialisation;
   state.payload_total += started.payload;
   state.digest.add(now_, hop.ordinal, started.sequence - hop.last_sequence);
@@ -154,9 +167,10 @@ void PacketEngine::start(LinkId link, PacketId id) {
   if (state.stall_since >= 0) {
     state.stall_total += now_ - state.stall_since;
     state.stall_since = -1;
-    if (state.credits[c].last_culprit() != kNoResource) culprit = state.credits[c].last_culprit();
+    const ResourceId held_up = state.credits[c].culprit(now_);
+    if (held_up != kNoResource) culprit = held_up;
   }
-  if (started.ingress_units > 0) give_back(started, serialisation, culprit);
+  if (started.ingress_units > 0) give_back(started, was_free, serialisation, culprit);
   if (started.trace != kNone) trace_start(started, link);
   started.ingress = link;
   started.ingress_units = static_cast<std::int16_t>(guarded ? form.credits : 0);
@@ -170,8 +184,9 @@ void PacketEngine::start(LinkId link, PacketId id) {
 }
 
 // The packet leaves the buffer at the far end of its ingress link from now on.
-void PacketEngine::give_back(const Packet& leaving, std::int64_t serialisation,
-                             ResourceId culprit) {
+// `was_free`: since when the link it leaves by had nothing else to do.
+void PacketEngine::give_back(const Packet& leaving, std::int64_t was_free,
+                             std::int64_t serialisation, ResourceId culprit) {
   LinkState& state = link_state(leaving.ingress);
   CreditRun run;
   run.units = leaving.ingress_units;
@@ -181,11 +196,28 @@ void PacketEngine::give_back(const Packet& leaving, std::int64_t serialisation,
   if (state.unit_credits) {
     c = hop_of(leaving).traffic_class;
     run.spacing = serialisation / run.units;
+    FlowHop& before = (&hop_of(leaving))[-1];
+    if (!before.next_is_slower) {
+      const std::int64_t first = first_unit_leaves(before, leaving, was_free, serialisation);
+      if (run.units > 1) run.spacing += (now_ - first) / (run.units - 1);
+      run.first -= now_ - first;
+    }
   } else {
     run.first += serialisation;
   }
   state.credits[c].add(run);
   if ((state.waiting >> c & 1U) != 0 && state.free <= now_) list_start(leaving.ingress);
+}
+
+// A train goes onto a faster link without gaps, and waits for that. Its units would go on one by
+// one as they come, and their credits come back as if they did, from the first one, which leaves
+// when it is there whole and the link is free, to the last, which leaves as it does in the train.
+std::int64_t PacketEngine::first_unit_leaves(FlowHop& before, const Packet& leaving,
+                                             std::int64_t was_free, std::int64_t serialisation) {
+  const TrainForm& slow = form_of(before, leaving);
+  const std::int64_t wait = tail_wait(before, leaving, slow.time);
+  const std::int64_t unit_wait = std::max<std::int64_t>(0, slow.time - serialisation) / slow.units;
+  return std::min(now_, std::max(was_free, leaving.ready - wait + unit_wait));
 }
 
 void PacketEngine::release(LinkId ingress, std::int32_t units, std::int64_t time,
@@ -217,7 +249,28 @@ void PacketEngine::go_on(PacketId id, LinkId link, std::int64_t serialisation) {
   }
   ++moved.hop;
   moved.ready = now_ + state.latency + wait;
-  schedule_arrival(id, moved.ready, link);
+  queue(id);
+}
+
+bool PacketEngine::try_ahead(LinkId link, LinkState& state, PacketId id) {
+  const Packet& starting = packet(id);
+  FlowHop& hop = hop_of(starting);
+  const std::int64_t time = std::max(starting.ready, state.free);
+  CreditReturns& credits = state.credits[hop.traffic_class];
+  if (credits.guarded()) {
+    const TrainForm& form = form_of(hop, starting);
+    if (longest_train(state, hop.traffic_class, hop, form) < form.units) return false;
+    if (credits.available() < form.credits) credits.absorb(time);
+    if (credits.available() < form.credits) return false;
+  }
+  if (starting.trace != kNone) trace(starting.trace).stalled_at_arrival = stall_total(link);
+  state.backlog_total += time - std::min(time, std::max(starting.ready, state.digest.last_start));
+  const std::int64_t run_time = std::exchange(now_, time);
+  const bool was_ahead = std::exchange(ahead_, true);
+  start(link, id);
+  now_ = run_time;
+  ahead_ = was_ahead;
+  return true;
 }
 
 void PacketEngine::arrive_at_end(PacketId id, LinkId link, std::int64_t serialisation) {
@@ -251,7 +304,7 @@ void PacketEngine::trace_start(const Packet& started, LinkId link) {
   const std::int64_t waited = now_ - started.ready;
   const std::int64_t stalled = std::min(waited, state.stall_total - parts.stalled_at_arrival);
   if (stalled > 0) {
-    const ResourceId culprit = state.credits[hop_of(started).traffic_class].last_culprit();
+    const ResourceId culprit = state.credits[hop_of(started).traffic_class].culprit(now_);
     parts.add(culprit == kNoResource ? state.resource : culprit, Cause::kCredits, stalled);
   }
   parts.add(state.resource, Cause::kBusy, waited - stalled);

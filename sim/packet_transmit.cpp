@@ -43,7 +43,8 @@ void PacketTransport::wake(std::int32_t injector, std::int64_t time) {
   Injector& woken = injectors_[static_cast<std::size_t>(injector)];
   if (woken.wake <= time) return;
   woken.wake = time;
-  event_for(injector, RunEvent::kInjectorWake, time);
+  context_.engine.schedule(time, static_cast<std::uint32_t>(RunEvent::kInjectorWake), injector,
+                           injector);
 }
 
 // How much of the message may be asked for now; 0: none, and what ends the wait calls transmit().
@@ -119,7 +120,7 @@ void PacketTransport::blame_wait_in_nic(Message& sending, const Injector& inject
       std::min(waited, engine.backlog_total(injector.out) - sending.wire_backlog);
   const std::int64_t stalled =
       std::min(backed_up, engine.stall_total(injector.out) - sending.wire_stall);
-  const ResourceId culprit = engine.state(injector.out).credits[0].last_culprit();
+  const ResourceId culprit = engine.state(injector.out).credits[0].culprit(engine.now());
   parts.add(culprit == kNoResource ? injector.resource : culprit, Cause::kCredits, stalled);
   parts.add(injector.resource, Cause::kBusy, backed_up - stalled);
   const std::int64_t rest = waited - backed_up;

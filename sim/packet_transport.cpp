@@ -88,9 +88,10 @@ std::int32_t PacketTransport::add_queue_pairs(std::int32_t injector, int count) 
   return first;
 }
 
-FlowId PacketTransport::add_flow(Route route, TrafficClass traffic_class, FlowKind kind,
-                                 bool data) {
+FlowId PacketTransport::add_flow(Route route, TrafficClass traffic_class, FlowKind kind, bool data,
+                                 FlowId answers) {
   FlowSpec spec;
+  spec.answers = answers;
   spec.route = std::move(route);
   spec.traffic_class = traffic_class;
   spec.kind = static_cast<std::uint8_t>(kind);
@@ -114,7 +115,7 @@ const PacketTransport::DmaFlows& PacketTransport::dma_flows(int node, int nic, i
     }
     flows.request = add_flow(request, TrafficClass::kNonPosted, FlowKind::kReadRequest, false);
     flows.completion = add_flow(fabric.dma_completion(node, nic, gpu), TrafficClass::kCompletion,
-                                FlowKind::kCompletion, true);
+                                FlowKind::kCompletion, true, flows.request);
     flows.write =
         add_flow(fabric.dma_write(node, nic, gpu), TrafficClass::kPosted, FlowKind::kWrite, true);
   }
@@ -304,7 +305,8 @@ void PacketTransport::add_post_cost(Message& posted, std::int64_t from, std::int
 }
 
 void PacketTransport::event_for(std::int32_t index, RunEvent event, std::int64_t time) {
-  context_.engine.schedule(time, static_cast<std::uint32_t>(event), index);
+  context_.engine.schedule(time, static_cast<std::uint32_t>(event), index,
+                           message(index).connection);
 }
 
 }  // namespace gradhaul

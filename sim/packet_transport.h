@@ -62,7 +62,8 @@ class PacketTransport {
   Path path_between(const Hop& hop, bool credit);
   Path nic_path(const Hop& hop, bool credit);
   const DmaFlows& dma_flows(int node, int nic, int gpu);
-  FlowId add_flow(Route route, TrafficClass traffic_class, FlowKind kind, bool data);
+  FlowId add_flow(Route route, TrafficClass traffic_class, FlowKind kind, bool data,
+                  FlowId answers = kNone);
   std::int32_t add_queue_pairs(std::int32_t injector, int count);
 
   void post(Rank rank, const WriteRequest& request);

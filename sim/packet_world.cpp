@@ -55,7 +55,7 @@ PacketWorld::~PacketWorld() = default;
 void PacketWorld::start_rank(Rank rank, std::int64_t time) {
   start_times_[static_cast<std::size_t>(rank)] = time;
   engine_.schedule(time + request_.cluster.node.gpu.kernel_launch.ps,
-                   static_cast<std::uint32_t>(RunEvent::kRankStart), rank);
+                   static_cast<std::uint32_t>(RunEvent::kRankStart), rank, rank);
 }
 
 void PacketWorld::begin(Rank rank) {

@@ -9,6 +9,7 @@ namespace {
 // Looking costs some nanoseconds a word, an event a hundred: so often is it worth it.
 constexpr std::int64_t kWordsPerEvent = 4;
 constexpr std::size_t kMostSeen = 4096;
+constexpr std::int64_t kMostStride = 1 << 20;
 // So often it looks within steps, and so often at all, and finds nothing, before it leaves it.
 constexpr std::int64_t kMostWithinSteps = 256;
 constexpr std::int64_t kMostFruitless = 2048;
@@ -16,7 +17,8 @@ constexpr std::int64_t kMostFruitless = 2048;
 // For each chain, what it is `times` periods later: `once` says which one it continues, and how.
 std::vector<ChainHistory> power(std::vector<ChainHistory> once, std::int64_t times) {
   std::vector<ChainHistory> result;
-  for (std::size_t i = 0; i < once.size(); ++i) result.push_back({static_cast<std::int32_t>(i), {}});
+  for (std::size_t i = 0; i < once.size(); ++i)
+    result.push_back({static_cast<std::int32_t>(i), {}});
   const auto then = [](const std::vector<ChainHistory>& late,
                        const std::vector<ChainHistory>& early) {
     std::vector<ChainHistory> both = late;
@@ -33,13 +35,15 @@ std::vector<ChainHistory> power(std::vector<ChainHistory> once, std::int64_t tim
 }  // namespace
 
 Recurrence::Recurrence(const RunState& run) : run_(run) {
-  const CollectiveEngine& engine = *run_.ranks[static_cast<std::size_t>(probe())];
-  lane_ = engine.longest_lane();
-  step_ = engine.items_per_step(lane_);
+  const EngineState& probed = run_.ranks[static_cast<std::size_t>(probe())]->state();
+  for (std::size_t i = 0; i < probed.lanes.size(); ++i) {
+    if (probed.lanes[i].layout.items > probed.lanes[lane_].layout.items) lane_ = i;
+  }
+  step_ = probed.schedule.slices_per_step(probed.lanes[lane_].layout.channel);
 }
 
 std::int64_t Recurrence::place() const {
-  return run_.ranks[static_cast<std::size_t>(probe())]->place(lane_).finish;
+  return run_.ranks[static_cast<std::size_t>(probe())]->state().lanes[lane_].finish.index;
 }
 
 bool Recurrence::due() {
@@ -66,9 +70,8 @@ void Recurrence::look(std::int64_t limit) {
   describe();
   const std::uint64_t hash = words_.hash();
   const std::int64_t events = run_.engine.events();
-  if ((events - last_events_) * kWordsPerEvent <
-      static_cast<std::int64_t>(words_.words().size())) {
-    stride_ *= 2;
+  if ((events - last_events_) * kWordsPerEvent < static_cast<std::int64_t>(words_.words().size())) {
+    stride_ = std::min(2 * stride_, kMostStride);
   }
   last_events_ = events;
   ++fruitless_;
@@ -125,7 +128,7 @@ std::int64_t Recurrence::repetitions(const Watch& watch, std::int64_t limit) con
   if (period == 0) return 0;
   std::int64_t most = std::max<std::int64_t>(0, (limit - run_.engine.elapsed()) / period);
   for (std::size_t i = 0; i < run_.ranks.size() && most > 0; ++i) {
-    most = run_.ranks[i]->repetitions(watch.ranks[i], most);
+    most = gradhaul::repetitions(run_.ranks[i]->state(), watch.ranks[i], most);
   }
   return most;
 }

@@ -1,9 +1,9 @@
 #pragma once
 
-// Skips what recurs, exactly. A collective is the same slice, and then the same step, over and over:
-// when everything that decides about the future is as it was some time before (relative to the
-// clock and to the place in the schedule), and the schedule goes on asking for the same, then what
-// happened in between will happen again and again, and is accounted for at once: times, bytes,
+// Skips what recurs, exactly. A collective is the same slice, and then the same step, over and
+// over: when everything that decides about the future is as it was some time before (relative to
+// the clock and to the place in the schedule), and the schedule goes on asking for the same, then
+// what happened in between will happen again and again, and is accounted for at once: times, bytes,
 // counters, digests, and the parts of every critical path.
 //
 // Looks when one lane of one rank finishes a step, and in between as long as that finds anything.
@@ -79,7 +79,7 @@ class Recurrence {
   void close_expired();
 
   RunState run_;
-  int lane_ = 0;  // of the probe
+  std::size_t lane_ = 0;     // of the probe
   std::int64_t step_ = 1;    // items; after each it looks
   std::int64_t stride_ = 1;  // and after so many within a step
   std::int64_t last_place_ = 0;
@@ -87,8 +87,9 @@ class Recurrence {
   std::int64_t fruitless_ = 0;  // looks since something was skipped
   bool ended_ = false;
   StateWords words_;
-  std::map<std::uint64_t, std::int64_t> seen_;  // state's hash, and the place where it was last seen
-  std::vector<Watch> watches_;                  // at most two, the longer first
+  std::map<std::uint64_t, std::int64_t>
+      seen_;                    // state's hash, and the place where it was last seen
+  std::vector<Watch> watches_;  // at most two, the longer first
 };
 
 }  // namespace gradhaul

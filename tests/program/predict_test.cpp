@@ -61,6 +61,32 @@ TEST(Predict, IsTheSameEachTime) {
   EXPECT_EQ(digest(run_program(kQuick).out), digest(run_program(kQuick).out));
 }
 
+// Skipping what recurs changes what it costs, and nothing else.
+TEST(Predict, SaysTheSameWithoutSkipping) {
+  const std::string skipping = temporary_file("skipping.json");
+  const std::string full = temporary_file("full.json");
+  const std::vector<std::string> ring{"predict", "ideal-ring",
+                                      "--set",   "workload.size=4MiB",
+                                      "--set",   "communication.slot_size=8KiB"};
+  const auto result_of = [&](const std::string& file, std::vector<std::string> more) {
+    more.insert(more.begin(), ring.begin(), ring.end());
+    more.insert(more.end(), {"--json", file});
+    const ProgramRun run = run_program(more);
+    EXPECT_EQ(run.status, 0) << run.err;
+    return nlohmann::json::parse(text_of(file));
+  };
+  auto with = result_of(skipping, {});
+  auto without = result_of(full, {"--no-skip"});
+  EXPECT_GT(with["cost"]["skipped_packet_hops"].get<std::int64_t>(), 0);
+  EXPECT_EQ(without["cost"]["skipped_packet_hops"], 0);
+  EXPECT_EQ(with["cost"]["packet_hops"].get<std::int64_t>() +
+                with["cost"]["skipped_packet_hops"].get<std::int64_t>(),
+            without["cost"]["packet_hops"].get<std::int64_t>());
+  with.erase("cost");
+  without.erase("cost");
+  EXPECT_EQ(with, without);
+}
+
 TEST(Predict, AnswersAnalyticallyToo) {
   const ProgramRun run = run_program(quick({"--set", "simulation.fidelity=analytic"}));
   EXPECT_EQ(run.status, 0) << run.err;

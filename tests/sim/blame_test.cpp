@@ -143,5 +143,31 @@ TEST(Cause, EachHasANameOfItsOwn) {
   EXPECT_FALSE(names.contains(""));
 }
 
+// Cut chains say which of them they come from, and what was added; given their past back, they are
+// whole again.
+TEST(Blame, CutsChainsAndJoinsThem) {
+  Blame blame;
+  const ChainId start = blame.start();
+  const ChainId one = blame.extend(start, trace_of({{1, Cause::kBusy, 100}}));
+  const ChainId other = blame.extend(one, trace_of({{2, Cause::kSlots, 10}}));
+  blame.let_go(start);
+  const std::vector<ChainHistory> before = blame.cut({other, one});
+  EXPECT_TRUE(blame.parts(one).empty());
+  ASSERT_EQ(before.size(), 2U);
+  EXPECT_EQ(before[0].origin, -1);
+  ASSERT_EQ(before[0].parts().size(), 2U);
+  const ChainId after = blame.extend(other, trace_of({{2, Cause::kSlots, 5}}));
+  blame.let_go(other);
+  blame.let_go(one);
+  ChainHistory history = blame.history(after);
+  EXPECT_EQ(history.origin, 0);
+  ASSERT_EQ(history.entries.size(), 1U);
+  history.follow(before[0]);
+  blame.set_history(after, history);
+  EXPECT_EQ(sums_of(blame, after), (Sums{{{1, Cause::kBusy}, 100}, {{2, Cause::kSlots}, 15}}));
+  blame.let_go(after);
+  EXPECT_EQ(blame.live(), 0U);
+}
+
 }  // namespace
 }  // namespace gradhaul

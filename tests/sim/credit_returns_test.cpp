@@ -78,7 +78,7 @@ TEST(CreditReturns, CountsOnWhatWillBeBackInTime) {
   credits.absorb(1015);
   EXPECT_EQ(credits.available(), 4);
   EXPECT_EQ(credits.known(), 6);
-  EXPECT_EQ(credits.last_culprit(), 7);
+  EXPECT_EQ(credits.culprit(INT64_MAX), 7);
   credits.take(5);
   EXPECT_EQ(credits.available(), 0);
   EXPECT_EQ(credits.known(), 1);

@@ -53,7 +53,7 @@ TEST(EventWheel, OrdersByTimeThenPhaseThenIngressThenFirstInFirstOut) {
     wheel.schedule(event_at(time, Phase::kRelease, 7, 1));
     wheel.schedule(event_at(time, Phase::kRelease, 7, 2));
     wheel.schedule(event_at(time - 1, Phase::kArrival, 9, 0));
-    wheel.schedule(event_at(time, Phase::kArrival, kNoIngress, 8));
+    wheel.schedule(event_at(time, Phase::kArrival, kMostLinks - 1, 8));
     EXPECT_EQ(take_all(wheel), (std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9})) << time;
   }
 }
@@ -136,6 +136,28 @@ TEST(EventWheelDeathTest, RefusesThePast) {
   wheel.schedule(event_at(1000, Phase::kArrival, 0, 0));
   wheel.take();
   EXPECT_DEATH(wheel.schedule(event_at(999, Phase::kArrival, 0, 0)), "past");
+}
+
+// Taking them one by one gives the same list.
+TEST(EventWheel, ListsWhatIsPendingInItsOrder) {
+  examples::Draws draws(11);
+  EventWheel wheel;
+  std::int64_t now = 0;
+  for (int round = 0; round < 300; ++round) {
+    for (std::int64_t i = draws.below(40); i > 0; --i) {
+      const std::int64_t ahead = draws.below(3) == 0 ? draws.below(9'000'000) : draws.below(3000);
+      wheel.schedule({now + ahead, static_cast<std::uint32_t>(draws.below(3)),
+                      static_cast<std::uint32_t>(draws.below(1000))});
+    }
+    const std::vector<Event> listed = wheel.pending();
+    for (std::size_t i = 0; i < listed.size() && i < 20; ++i) {
+      const Event taken = wheel.take();
+      ASSERT_EQ(taken.time, listed[i].time);
+      ASSERT_EQ(taken.order, listed[i].order);
+      ASSERT_EQ(taken.what, listed[i].what);
+      now = taken.time;
+    }
+  }
 }
 
 }  // namespace

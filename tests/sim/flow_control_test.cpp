@@ -72,6 +72,31 @@ TEST(PostedCredits, LoseNothingAtTheKnee) {
   }
 }
 
+// A TLP goes onto a faster link only when that will not run dry: so much later its credit is back.
+TEST(PostedCredits, BoundWritesBeforeAFasterLinkToo) {
+  const std::pair<PcieLink, PcieLink> pairs[] = {
+      {{3, 8}, {4, 16}}, {{3, 16}, {5, 16}}, {{4, 16}, {5, 16}}, {{4, 8}, {4, 16}}};
+  for (const auto& [nic, gpu] : pairs) {
+    const double tlp_ns = 280 / oracle::pcie_bytes(nic, 0.03) * 1e9;
+    const double tlp_wait_ns = tlp_ns - 280 / oracle::pcie_bytes(gpu, 0.03) * 1e9;
+    for (const int window : {1, 2, 3, 4, 8, 12, 16, 20, 24, 32, 48}) {
+      for (const double loop_ns : {200.0, 400.0, 900.0}) {
+        Cluster cluster = bare_pair(5, 1600_Gbps, {4096});
+        cluster.node.nic.pcie = nic;
+        cluster.node.gpu.pcie = gpu;
+        cluster.network.vl_buffer = {};
+        cluster.node.pcie_settings.posted_header_credits = window;
+        cluster.node.pcie_settings.posted_data_credits = 100'000;
+        cluster.node.pcie_settings.credit_loop = {static_cast<std::int64_t>(loop_ns * 1000)};
+        const double expected = 256e9 * std::min(1 / tlp_ns, window / (loop_ns + tlp_wait_ns));
+        EXPECT_NEAR(stream_rate(cluster) / expected, 1, 0.03)
+            << window << " TLPs over " << loop_ns << " ns, Gen" << nic.generation << " x"
+            << nic.lanes << " into Gen" << gpu.generation << " x" << gpu.lanes;
+      }
+    }
+  }
+}
+
 // A root complex keeps a TLP for its 300 ns, longer than the loop: its buffer is busy that long.
 TEST(PostedCredits, AreHeldWhileTheRootComplexForwards) {
   for (const int window : {8, 16, 48, 128}) {

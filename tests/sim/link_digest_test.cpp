@@ -103,5 +103,36 @@ TEST(RunDigest, DependsOnEachNumberAndTheirOrder) {
   EXPECT_NE(of({0}), of({}));
 }
 
+// n more periods at once are what adding them one by one gives; what was served before them too.
+TEST(LinkDigest, RepeatsAPeriod) {
+  Draws draws(3);
+  for (int world = 0; world < 200; ++world) {
+    std::vector<Record> period(static_cast<std::size_t>(draws.between(0, 7)));
+    std::int64_t length = 0;
+    for (Record& record : period) {
+      length += draws.between(1, 90'000);
+      record = {length, draws.below(4), draws.below(3)};
+    }
+    LinkDigest stepped;
+    stepped.add(17, 1, 1);
+    std::int64_t begin = 17;
+    const auto add_period = [&] {
+      for (const Record& record : period) {
+        stepped.add(begin + record.start, record.ordinal, record.step);
+      }
+      begin += length;
+    };
+    add_period();
+    const LinkDigest since = stepped;
+    add_period();
+    LinkDigest repeated = stepped;
+    const std::int64_t times = draws.below(30);
+    for (std::int64_t i = 0; i < times; ++i) add_period();
+    repeated.repeat(since, times);
+    ASSERT_EQ(repeated.value, stepped.value) << period.size() << " records, " << times << " times";
+    ASSERT_EQ(repeated.count, stepped.count);
+  }
+}
+
 }  // namespace
 }  // namespace gradhaul

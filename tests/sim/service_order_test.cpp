@@ -222,6 +222,8 @@ TEST(ServiceOrder, APacketIsCutOnlyWhileAQuarterOfTheWindowIsLeft) {
     cluster.node.pcie_settings.credit_loop = 1_us;
     Bench bench(cluster);
     const FlowId write = bench.flow(bench.fabric().dma_write(0, 0, 0), TrafficClass::kPosted);
+    // Others may come to the GPU too, so that nothing there is decided before it happens.
+    bench.flow(bench.fabric().peer(0, 1, 0), TrafficClass::kPosted);
     bench.send(write, 1, first * 256, 0);
     bench.send(write, 2, 4 * 256, 0);
     bench.run();

@@ -43,7 +43,7 @@ class TransportWorld final : private Endpoints, private CompletionRouter {
   // Calls `then` at `time`, which is not past.
   void at(std::int64_t time, std::function<void()> then) {
     calls_.push_back(std::move(then));
-    engine_.schedule(time, kCall, static_cast<std::int32_t>(calls_.size() - 1));
+    engine_.schedule(time, kCall, static_cast<std::int32_t>(calls_.size() - 1), 0);
   }
   // On to the next instant at which completions are delivered; false where nothing more will come.
   bool step() {
@@ -61,7 +61,7 @@ class TransportWorld final : private Endpoints, private CompletionRouter {
   const Blame& blame() const { return blame_; }
 
  private:
-  static constexpr std::uint32_t kCall = 20;  // beyond every RunEvent
+  static constexpr std::uint32_t kCall = kMostKinds - 1;  // beyond every RunEvent
 
   void on_first_start(const Packet& packet, std::int64_t now) override {
     transport_.on_first_start(packet, now);

@@ -1,0 +1,164 @@
+// Periods that recur are accounted for at once, and the answer is the one that simulating every
+// packet gives, to the last number.
+
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "sim/predict.h"
+#include "tests/sim/random_nodes.h"
+
+namespace gradhaul {
+namespace {
+
+using namespace examples;  // NOLINT(google-build-using-namespace)
+
+Prediction in_full(PredictionRequest request) {
+  request.skip_recurrences = false;
+  return predict(request);
+}
+
+void expect_same_parts(const ResultRow& a, const ResultRow& b) {
+  ASSERT_EQ(a.parts.size(), b.parts.size());
+  for (std::size_t i = 0; i < a.parts.size(); ++i) {
+    EXPECT_EQ(a.parts[i].resource, b.parts[i].resource);
+    EXPECT_EQ(a.parts[i].cause, b.parts[i].cause);
+    EXPECT_EQ(a.parts[i].time.ps, b.parts[i].time.ps) << a.parts[i].resource;
+  }
+  EXPECT_EQ(a.limited_by, b.limited_by);
+}
+
+void expect_same_run(const Prediction& a, const Prediction& b) {
+  EXPECT_EQ(a.digest, b.digest);
+  ASSERT_EQ(a.rows.size(), b.rows.size());
+  for (std::size_t i = 0; i < a.rows.size(); ++i) {
+    EXPECT_EQ(a.rows[i].time.ps, b.rows[i].time.ps);
+    EXPECT_EQ(a.rows[i].bytes_sent_per_rank, b.rows[i].bytes_sent_per_rank);
+  }
+  ASSERT_EQ(a.resources.size(), b.resources.size());
+  for (std::size_t i = 0; i < a.resources.size(); ++i) {
+    EXPECT_EQ(a.resources[i].name, b.resources[i].name);
+    EXPECT_EQ(a.resources[i].bytes, b.resources[i].bytes) << a.resources[i].name;
+    EXPECT_EQ(a.resources[i].utilisation, b.resources[i].utilisation) << a.resources[i].name;
+  }
+  ASSERT_EQ(a.counters.size(), b.counters.size());
+  for (std::size_t i = 0; i < a.counters.size(); ++i) {
+    EXPECT_EQ(a.counters[i].port, b.counters[i].port);
+    EXPECT_EQ(a.counters[i].xmit_wait.ps, b.counters[i].xmit_wait.ps) << a.counters[i].port;
+  }
+  EXPECT_EQ(a.cost.packet_hops + a.cost.skipped_packet_hops,
+            b.cost.packet_hops + b.cost.skipped_packet_hops);
+  EXPECT_TRUE(a.exact);
+}
+
+void expect_same(const Prediction& skipped, const Prediction& full) {
+  expect_same_run(skipped, full);
+  for (std::size_t i = 0; i < full.rows.size(); ++i) {
+    expect_same_parts(skipped.rows[i], full.rows[i]);
+  }
+  for (std::size_t i = 0; i < full.resources.size(); ++i) {
+    EXPECT_EQ(skipped.resources[i].blame.ps, full.resources[i].blame.ps) << full.resources[i].name;
+  }
+  EXPECT_EQ(full.cost.skipped_packet_hops, 0);
+}
+
+// Whatever a cluster of two to five small nodes can be; nothing where ranks do not reach each
+// other.
+std::optional<PredictionRequest> random_request(std::uint64_t seed) {
+  Draws draws(seed);
+  Node node = random_node(draws);
+  draw_rates(node, draws);
+  if (draws.below(4) > 0) give_latencies(node);
+  node.pcie_settings.tags = static_cast<int>(draws.between(1, 64));
+  node.pcie_settings.max_payload = {128 << draws.below(3)};
+  node.pcie_settings.posted_header_credits = static_cast<int>(draws.between(1, 80));
+  node.pcie_settings.credit_loop = {draws.between(150, 900) * 1000};
+  node.gpu.reduce_bandwidth = BitRate{draws.between(20, 60) * 8'000'000'000};
+  const auto nodes = static_cast<int>(draws.between(2, 5));
+  Cluster cluster = one_switch(node, nodes, BitRate{draws.between(20, 500) * 1'000'000'000});
+  cluster.network.mtu = {1024 << draws.below(3)};
+  cluster.network.vl_buffer = {draws.between(8, 64) * 1024};
+  PredictionRequest request = request_for(cluster, {draws.between(1, 600) * 1000});
+  if (draws.below(4) == 0) request.workload.collective = Collective::kAllToAll;
+  if (draws.below(4) == 0) request.communication.algorithm = Algorithm::kDoubleBinaryTree;
+  request.communication.channels = static_cast<int>(draws.between(1, 4));
+  request.communication.slots = static_cast<int>(draws.between(1, 8));
+  request.communication.slot_size = {1024 << draws.below(6)};
+  request.communication.queue_pairs = static_cast<int>(draws.between(1, 3));
+  if (request.workload.collective == Collective::kAllToAll) {
+    request.communication.algorithm = Algorithm::kPairwise;
+  }
+  return request;
+}
+
+class RandomWorld : public testing::TestWithParam<int> {};
+
+TEST_P(RandomWorld, IsTheSameWhenPeriodsAreSkipped) {
+  for (int i = 0; i < 5; ++i) {
+    const auto seed = static_cast<std::uint64_t>(5 * GetParam() + i);
+    const std::optional<PredictionRequest> request = random_request(seed);
+    if (!request) continue;
+    SCOPED_TRACE(testing::Message() << "world " << seed);
+    std::optional<Prediction> full;
+    try {
+      full = in_full(*request);
+    } catch (const SimulationError&) {
+      continue;  // ranks that do not reach each other
+    }
+    expect_same(predict(*request), *full);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomWorld, testing::Range(0, 24));
+
+Cluster flat(int nodes) {
+  Node node = bare_node(1, 5);
+  give_latencies(node);
+  node.gpu.reduce_bandwidth = 37_GBps;
+  return one_switch(node, nodes, 400_Gbps);
+}
+
+// Many slices a step, chunks of one size: steps recur, and nearly all of them follow.
+TEST(Recurrence, SkipsTheStepsOfARing) {
+  PredictionRequest request = request_for(flat(16), {16 * 2 * 5 * 65'536});
+  request.communication.slot_size = 64_KiB;
+  request.communication.channels = 2;
+  const Prediction skipped = predict(request);
+  const Prediction full = in_full(request);
+  expect_same(skipped, full);
+  EXPECT_GT(skipped.cost.skipped_packet_hops, full.cost.packet_hops / 3);
+}
+
+// A long message one way: slice follows slice.
+TEST(Recurrence, SkipsTheSlicesOfALongMessage) {
+  PredictionRequest request = request_for(flat(2), {64 << 20});
+  request.workload.collective = Collective::kSendRecv;
+  request.communication.slot_size = 128_KiB;
+  const Prediction skipped = predict(request);
+  const Prediction full = in_full(request);
+  expect_same(skipped, full);
+  EXPECT_GT(skipped.cost.skipped_packet_hops, full.cost.packet_hops / 10 * 8);
+}
+
+// What is skipped costs nothing: four times the message takes no more packets.
+TEST(Recurrence, SimulatesNoMoreForALongerMessage) {
+  const auto simulated = [](std::int64_t mebibytes) {
+    PredictionRequest request = request_for(flat(2), {mebibytes << 20});
+    request.workload.collective = Collective::kSendRecv;
+    request.communication.slot_size = 128_KiB;
+    return predict(request).cost.packet_hops;
+  };
+  EXPECT_EQ(simulated(4096), simulated(1024));
+}
+
+// The last slice of each chunk is shorter, chunks differ by an element, and there are two sizes.
+TEST(Recurrence, IsRightAboutRemainders) {
+  PredictionRequest request = request_for(flat(8), {0});
+  request.workload.sizes = {Bytes{2 * 1'600'042}, Bytes{2 * 2'111'111}};
+  request.communication.slot_size = 64_KiB;
+  request.communication.channels = 3;
+  expect_same(predict(request), in_full(request));
+}
+
+}  // namespace
+}  // namespace gradhaul
