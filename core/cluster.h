@@ -43,7 +43,7 @@ struct NicModel {
   Duration receive_latency;       // last bit in the NIC: until the first TLP or the ACK leaves
   Duration completion;            // CQE written, polled and handled
   Bytes transmit_buffer{};        // payload asked for or held, not yet sent; 0: no limit
-  Bytes receive_buffer{};         // per lane; only where the network does not say (0: no limit)
+  Bytes receive_buffer{};         // of its port and lane; 0: as the network's
   std::int64_t message_rate = 0;  // work requests a second, all queue pairs; 0: no limit
 };
 

@@ -11,8 +11,10 @@ namespace gradhaul {
 
 // LRH 8, BTH 12, ICRC 4, VCRC 2: every packet.
 inline constexpr Bytes kInfinibandOverhead{26};
-inline constexpr Bytes kRethBytes{16};             // first or only packet of a WRITE
-inline constexpr Bytes kImmediateBytes{4};         // last or only packet of a WRITE_WITH_IMM
+inline constexpr Bytes kRethBytes{16};      // first or only packet of a WRITE
+inline constexpr Bytes kImmediateBytes{4};  // last or only packet of a WRITE_WITH_IMM
+// What the first packet of a write, if it is the only one, has beside its payload.
+inline constexpr Bytes kInfinibandMostOverhead = kInfinibandOverhead + kRethBytes + kImmediateBytes;
 inline constexpr Bytes kAethBytes{4};              // acknowledgement
 inline constexpr Bytes kAcknowledgementBytes{30};  // LRH + BTH + AETH + ICRC + VCRC
 
@@ -23,6 +25,11 @@ inline constexpr std::int64_t kMaxCreditBlocks = 2048;
 
 constexpr std::int64_t credit_blocks(Bytes wire_bytes) {
   return (wire_bytes.count + kCreditBlockBytes - 1) / kCreditBlockBytes;
+}
+
+// The buffer that holds a packet of any kind with this payload.
+constexpr Bytes packet_buffer(Bytes mtu) {
+  return {credit_blocks(mtu + kInfinibandMostOverhead) * kCreditBlockBytes};
 }
 
 // Light in fibre and signals in copper alike: 1.98e8 m/s, 5.05 ns a metre (switch vendors' headroom

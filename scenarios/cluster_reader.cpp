@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/infiniband_framing.h"
 #include "core/topology_size.h"
 #include "scenarios/network_reader.h"
 #include "scenarios/node_reader.h"
@@ -50,6 +51,15 @@ void check_nics(MappingReader& reader, const Cluster& cluster) {
         {"node", "node.nics.model", "node.nics.model.transmit_buffer", "network", "network.mtu"},
         fmt::format("the transmit_buffer of {}, {}B, never holds one packet of mtu {}B", nic.name,
                     nic.transmit_buffer.count, network.mtu.count));
+  }
+  const bool infiniband = network.kind == NetworkKind::kInfiniband;
+  const Bytes packet = packet_buffer(network.mtu);
+  if (infiniband && nic.receive_buffer.count > 0 && nic.receive_buffer < packet) {
+    reader.report_together(
+        {"node", "node.nics.model", "node.nics.model.receive_buffer", "network", "network.mtu"},
+        fmt::format("the receive_buffer of {}, {}B, never holds one packet of mtu {}B with its "
+                    "headers; at least {}B does",
+                    nic.name, nic.receive_buffer.count, network.mtu.count, packet.count));
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "core/infiniband_framing.h"
 #include "scenarios/device_reader.h"
 
 namespace gradhaul {
@@ -14,12 +15,8 @@ using namespace literals;
 constexpr std::int64_t kLongestLatency = 1'000'000'000;  // 1 ms
 // The MTUs there are (IBTA vol. 1, PathRecord MTU).
 constexpr std::array<std::int64_t, 5> kMtus{256, 512, 1024, 2048, 4096};
-// LRH 8, BTH 12, RETH 16, immediate 4, ICRC 4, VCRC 2 (IBTA vol. 1, chapters 5 and 9): what the
-// first packet of a write carries beside its payload. Credits come in blocks of 64 bytes.
-constexpr std::int64_t kPacketHeaders = 46;
-constexpr std::int64_t kCreditBlock = 64;
-// FCCL and FCTBS let at most 2048 blocks be advertised (IBTA vol. 1, 7.9.4).
-constexpr std::int64_t kMostVlBuffer = 2048 * kCreditBlock;
+// FCCL and FCTBS let no more be advertised (IBTA vol. 1, 7.9.4).
+constexpr std::int64_t kMostVlBuffer = kMaxCreditBlocks * kCreditBlockBytes;
 
 std::int64_t mtu_within(std::int64_t port_mtu) {
   std::int64_t best = kMtus.front();
@@ -102,8 +99,7 @@ void read_switch(MappingReader reader, Network& network, bool infiniband) {
                   "version; an InfiniBand switch has vl_buffer, per port and lane");
   }
   reader.raw("buffer");
-  const std::int64_t packet =
-      (network.mtu.count + kPacketHeaders + kCreditBlock - 1) / kCreditBlock * kCreditBlock;
+  const std::int64_t packet = packet_buffer(network.mtu).count;
   if (infiniband && network.vl_buffer.count > 0 && network.vl_buffer.count < packet) {
     reader.report(
         "vl_buffer",

@@ -33,7 +33,8 @@ Fabric::Fabric(const Cluster& cluster) : cluster_(cluster) {
 }
 
 // A wire of the network, into something that forwards after `forwarding`.
-Link Fabric::wire_link(const std::string& name, double metres, Duration forwarding) const {
+Link Fabric::wire_link(const std::string& name, double metres, Duration forwarding,
+                       bool into_nic) const {
   const Network& network = cluster_.network;
   Link link;
   link.name = name;
@@ -43,8 +44,10 @@ Link Fabric::wire_link(const std::string& name, double metres, Duration forwardi
   link.kind = LinkKind::kIdeal;
   if (network.kind == NetworkKind::kInfiniband) {
     link.kind = LinkKind::kInfiniband;
+    const Bytes own = cluster_.node.nic.receive_buffer;
+    const Bytes buffer = into_nic && own.count > 0 ? own : network.vl_buffer;
     link.window[static_cast<int>(TrafficClass::kPosted)] =
-        std::min(network.vl_buffer.count / kCreditBlockBytes, kMaxCreditBlocks);
+        std::min(buffer.count / kCreditBlockBytes, kMaxCreditBlocks);
     link.credit_return = network.credit_return + cable_latency(metres);
   }
   return link;
@@ -60,13 +63,13 @@ void Fabric::add_network() {
     for (int nic = 0; nic < nics; ++nic) {
       const std::string name = nic_name(node, nic);
       Link out = wire_link(name + ".out", network.node_cable_metres,
-                           direct ? Duration{} : network.switch_latency);
+                           direct ? Duration{} : network.switch_latency, direct);
       out.resource = resource(name, "nic");
       out.port = name;
       links_.push_back(out);
       if (direct) continue;
       const int leaf = leaf_of(topology, cluster_.nodes, nics, node, nic);
-      Link in = wire_link(name + ".in", network.node_cable_metres, {});
+      Link in = wire_link(name + ".in", network.node_cable_metres, {}, true);
       in.resource = out.resource;
       in.port = leaf_name(leaf) + ":" + std::to_string(++ports[static_cast<std::size_t>(leaf)]);
       links_.push_back(in);
@@ -77,7 +80,8 @@ void Fabric::add_network() {
     for (int spine = 0; spine < topology.spines; ++spine) {
       for (int cable = 0; cable < cables_per_spine(topology); ++cable) {
         const std::string name = cable_name(leaf, spine, cable);
-        Link up = wire_link(name + ".up", network.spine_cable_metres, network.switch_latency);
+        Link up =
+            wire_link(name + ".up", network.spine_cable_metres, network.switch_latency, false);
         up.rate = network.link;
         up.resource = resource(leaf_name(leaf) + "-spine" + std::to_string(spine), "network");
         up.port = leaf_name(leaf) + ":" + std::to_string(++ports[static_cast<std::size_t>(leaf)]);

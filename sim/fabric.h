@@ -102,7 +102,7 @@ class Fabric {
   void add_root_complexes(int node);
   void add_nvlink(int node);
   void add_network();
-  Link wire_link(const std::string& name, double metres, Duration forwarding) const;
+  Link wire_link(const std::string& name, double metres, Duration forwarding, bool into_nic) const;
   ResourceId resource(const std::string& name, const std::string& kind);
   void number_links();
   LinkId find(const std::string& name) const;

@@ -157,6 +157,27 @@ TEST(LaneCredits, BoundAWireIntoASwitchByWindowOverRoundTrip) {
 }
 
 // At the knee, where a whole number of packets fills the round trip.
+// A NIC that says how much its port holds is given no more; one that does not holds what the
+// network says.
+TEST(LaneCredits, IntoANicAreOfItsReceiveBuffer) {
+  constexpr Bytes kLittle{12'480};
+  constexpr Bytes kPlenty{131'072};
+  const auto rate = [](Cluster cluster, Bytes network, Bytes nic) {
+    cluster.network.node_cable_metres = 198;  // 1 us
+    cluster.network.vl_buffer = network;
+    cluster.node.nic.receive_buffer = nic;
+    return stream_rate(cluster, 12);
+  };
+  const Cluster direct = bare_wire(400_Gbps, {4096});
+  EXPECT_LT(rate(direct, kLittle, {}), 0.7 * rate(direct, kPlenty, {}));
+  EXPECT_EQ(rate(direct, kPlenty, kLittle), rate(direct, kLittle, {}));
+  EXPECT_EQ(rate(direct, kLittle, kPlenty), rate(direct, kPlenty, {}));
+  // Through a switch it is the last wire alone that has the NIC's.
+  const Cluster switched = through_a_switch();
+  EXPECT_LT(rate(switched, kPlenty, kLittle), 0.7 * rate(switched, kPlenty, {}));
+  EXPECT_LT(rate(switched, kLittle, kPlenty), 0.7 * rate(switched, kPlenty, {}));
+}
+
 TEST(LaneCredits, LoseNothingAtTheKnee) {
   for (const int packets : {8, 12, 20}) {
     Cluster cluster = through_a_switch();
