@@ -9,6 +9,7 @@
 #include "core/engine_layout.h"
 #include "core/item_cursor.h"
 #include "core/lane.h"
+#include "core/repeated_growth.h"
 #include "core/stall_table.h"
 
 namespace gradhaul {
@@ -361,8 +362,8 @@ void CollectiveEngine::Implementation::append_state(std::vector<std::int64_t>& w
 
 void CollectiveEngine::Implementation::repeat(const EngineProgress& since, std::int64_t times) {
   gradhaul::repeat(state_, since, times);
-  bytes_sent_ += (bytes_sent_ - since.bytes_sent) * times;
-  finished_items_ += (finished_items_ - since.finished_items) * times;
+  grow_again(bytes_sent_, since.bytes_sent, times);
+  grow_again(finished_items_, since.finished_items, times);
 }
 
 CollectiveEngine::CollectiveEngine(const Schedule& schedule, Rank rank,

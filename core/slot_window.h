@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/assert.h"
+#include "core/repeated_growth.h"
 
 namespace gradhaul {
 
@@ -56,10 +57,10 @@ class SendWindow {
   void repeat(const SendWindow& since, std::int64_t times) {
     next_slot_ =
         static_cast<std::int32_t>((next_slot_ + (posted_ - since.posted_) * times) % slots_);
-    credits_ += (credits_ - since.credits_) * times;
-    posted_ += (posted_ - since.posted_) * times;
-    written_ += (written_ - since.written_) * times;
-    settled_ += (settled_ - since.settled_) * times;
+    grow_again(credits_, since.credits_, times);
+    grow_again(posted_, since.posted_, times);
+    grow_again(written_, since.written_, times);
+    grow_again(settled_, since.settled_, times);
   }
 
  private:
@@ -124,12 +125,12 @@ class ReceiveWindow {
   void repeat(const ReceiveWindow& since, std::int64_t times) {
     next_slot_ =
         static_cast<std::int32_t>((next_slot_ + (started_ - since.started_) * times) % slots_);
-    granted_ += (granted_ - since.granted_) * times;
-    arrived_ += (arrived_ - since.arrived_) * times;
-    started_ += (started_ - since.started_) * times;
-    consumed_ += (consumed_ - since.consumed_) * times;
-    credit_writes_ += (credit_writes_ - since.credit_writes_) * times;
-    credit_writes_done_ += (credit_writes_done_ - since.credit_writes_done_) * times;
+    grow_again(granted_, since.granted_, times);
+    grow_again(arrived_, since.arrived_, times);
+    grow_again(started_, since.started_, times);
+    grow_again(consumed_, since.consumed_, times);
+    grow_again(credit_writes_, since.credit_writes_, times);
+    grow_again(credit_writes_done_, since.credit_writes_done_, times);
   }
 
  private:

@@ -94,7 +94,6 @@ ChainId Blame::add_node() {
   Node& added = node(id);
   added.past = -1;
   added.holders = 1;
-  added.total = 0;
   added.own.origin = -1;
   added.own.entries.clear();
   return id;
@@ -127,7 +126,6 @@ ChainId Blame::extend(ChainId chain, const Trace& parts) {
     const TracePart& part = parts.parts[static_cast<std::size_t>(i)];
     if (part.ps != 0) added.own.add({key_of(part), part.ps});
   }
-  added.total = node(chain).total + parts.total();
   return id;
 }
 
@@ -166,6 +164,12 @@ void Blame::set_history(ChainId chain, ChainHistory history) {
   const ChainId past = std::exchange(node(chain).past, -1);
   node(chain).own = std::move(history);
   let_go(past);
+}
+
+std::int64_t Blame::total(ChainId chain) const {
+  std::int64_t total = 0;
+  for (const ChainHistory::Entry& entry : history(chain).entries) total += entry.ps;
+  return total;
 }
 
 std::vector<TracePart> Blame::parts(ChainId chain) const { return history(chain).parts(); }

@@ -47,14 +47,13 @@ class Blame {
   void let_go(ChainId chain);
 
   // Sum over all parts, in ps.
-  std::int64_t total(ChainId chain) const { return nodes_[static_cast<std::size_t>(chain)].total; }
+  std::int64_t total(ChainId chain) const;
   // One part per resource and cause, in the order of both.
   std::vector<TracePart> parts(ChainId chain) const;
   ChainHistory history(ChainId chain) const;
   // Takes their past from chains that all differ, and returns it: from now on the i-th is an origin
   // of that number.
   std::vector<ChainHistory> cut(const std::vector<ChainId>& chains);
-  // Totals, which may be of other periods too, are those of the entries from there on.
   void set_history(ChainId chain, ChainHistory history);
   std::size_t live() const { return nodes_.size() - free_.size(); }
 
@@ -63,7 +62,6 @@ class Blame {
   struct Node {
     ChainId past = -1;
     std::int32_t holders = 0;  // chains and handles that refer to it
-    std::int64_t total = 0;    // of the whole chain
     ChainHistory own;          // its origin counts where it has no past
   };
   Node& node(ChainId id) { return nodes_[static_cast<std::size_t>(id)]; }

@@ -31,9 +31,7 @@ void CreditReturns::absorb(std::int64_t now) {
   while (count_ > 0) {
     Kept& front = run(0);
     if (front.first > now) return;
-    std::int32_t back = front.units;
-    const std::int64_t last = front.first + std::int64_t{front.spacing} * (front.units - 1);
-    if (last > now) back = static_cast<std::int32_t>((now - front.first) / front.spacing) + 1;
+    const std::int32_t back = front.back_by(now);
     available_ += back;
     coming_ -= back;
     last_culprit_ = front.culprit;
@@ -103,9 +101,7 @@ void CreditReturns::append_state(StateWords& words) const {
   std::int64_t back = 0;  // of the run that is partly back
   for (; i < count_ && run(i).first <= now; ++i) {
     const Kept& past = run(i);
-    back = past.spacing == 0
-               ? past.units
-               : std::min<std::int64_t>(past.units, (now - past.first) / past.spacing + 1);
+    back = past.back_by(now);
     usable += back;
     if (back < past.units) break;
     back = 0;

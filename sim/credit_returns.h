@@ -60,6 +60,11 @@ class CreditReturns {
     std::int32_t spacing = 0;
     std::int32_t units = 0;
     ResourceId culprit = kNoResource;
+    // Of a run whose first unit is back, how many are.
+    std::int32_t back_by(std::int64_t now) const {
+      const std::int64_t last = first + std::int64_t{spacing} * (units - 1);
+      return last > now ? static_cast<std::int32_t>((now - first) / spacing) + 1 : units;
+    }
   };
   const Kept& run(std::int32_t i) const {
     return runs_[(head_ + static_cast<std::uint32_t>(i)) & mask_];

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/repeated_growth.h"
+
 namespace gradhaul {
 
 class KernelReducer::RankReducer final : public Reducer {
@@ -101,8 +103,8 @@ void KernelReducer::append_operation(StateWords& words, std::int32_t index) cons
 
 void KernelReducer::repeat(const Totals& since, std::int64_t times) {
   for (std::size_t i = 0; i < busy_.size(); ++i) {
-    busy_[i] += (busy_[i] - since.busy[i]) * times;
-    bytes_[i] += (bytes_[i] - since.bytes[i]) * times;
+    grow_again(busy_[i], since.busy[i], times);
+    grow_again(bytes_[i], since.bytes[i], times);
   }
 }
 

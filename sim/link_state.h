@@ -11,11 +11,10 @@
 
 namespace gradhaul {
 
-// Ordered by what a start touches together: four lines of cache.
-// Where a link's packets come from.
-inline constexpr LinkId kNoFeeder = -1;
+// In place of the one link that a link's packets come from.
 inline constexpr LinkId kManyFeeders = -2;
 
+// Ordered by what a start touches together: four lines of cache.
 struct alignas(64) LinkState {
   std::int64_t free = 0;          // when the transmitter is idle
   std::int64_t carry = 0;         // of the train it sends
@@ -25,7 +24,7 @@ struct alignas(64) LinkState {
   std::uint8_t waiting = 0;   // classes with packets
   bool listed = false;        // in the list of starts of this instant
   std::int32_t arriving = 0;  // packets whose arrival is an event to come
-  LinkId feeder = kNoFeeder;  // the one link before it, if there is but one
+  LinkId feeder = kNoLink;    // the one link before it; kNoLink: none is known yet
   // Credits count units of a train, which may be cut; else 64-byte blocks.
   bool unit_credits = false;
   bool guarded = false;  // in any class

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/quantities.h"
+#include "core/repeated_growth.h"
 #include "sim/state_words.h"
 
 namespace gradhaul {
@@ -40,8 +41,8 @@ class MemoryPorts {
   // Adds what has been added to each port since then so many times more.
   void repeat(const MemoryPorts& since, std::int64_t times) {
     for (std::size_t i = 0; i < ports_.size(); ++i) {
-      ports_[i].busy += (ports_[i].busy - since.ports_[i].busy) * times;
-      ports_[i].bytes += (ports_[i].bytes - since.ports_[i].bytes) * times;
+      grow_again(ports_[i].busy, since.ports_[i].busy, times);
+      grow_again(ports_[i].bytes, since.ports_[i].bytes, times);
     }
   }
   std::int64_t busy(int gpu) const { return ports_[static_cast<std::size_t>(gpu)].busy; }

@@ -18,6 +18,11 @@ constexpr std::uint32_t event_what(std::uint32_t kind, std::int32_t index) {
   return kind << kIndexBits | static_cast<std::uint32_t>(index);
 }
 
+constexpr std::uint32_t kind_of(const Event& event) { return event.what >> kIndexBits; }
+constexpr std::int32_t index_of(const Event& event) {
+  return static_cast<std::int32_t>(event.what & ((std::uint32_t{1} << kIndexBits) - 1));
+}
+
 LinkState initial_state(const Link& link) {
   LinkState state;
   state.rate = link.rate.unlimited() ? 0 : link.rate.bits_per_second;
@@ -87,7 +92,7 @@ void PacketEngine::add_feeder(LinkId link, LinkId feeder) {
   LinkState& state = link_state(link);
   // What a run leaves on the wires when its last rank is done is not decided ahead of its end.
   if (fabric_.link(link).network) feeder = kManyFeeders;
-  const bool first = state.feeder == kNoFeeder;
+  const bool first = state.feeder == kNoLink;
   state.feeder = first || state.feeder == feeder ? feeder : kManyFeeders;
 }
 
@@ -137,7 +142,6 @@ void PacketEngine::send(FlowId flow, const Packet& sent, std::int64_t ready) {
   if (added.last_part) ++f.next_sequence;
   if (in_starts_ && !ahead_ && ready == now_) {
     // Every other arrival of this instant has been handled: this one need not wait in the wheel.
-    ++link_state(hop_of(added).link).arriving;
     arrive(id);
     return;
   }
@@ -197,9 +201,10 @@ PacketEngine::Pause PacketEngine::run(std::int64_t limit, std::int64_t budget) {
 }
 
 void PacketEngine::handle(const Event& event) {
-  const std::uint32_t kind = event.what >> kIndexBits;
-  const auto index = static_cast<std::int32_t>(event.what & ((std::uint32_t{1} << kIndexBits) - 1));
+  const std::uint32_t kind = kind_of(event);
+  const std::int32_t index = index_of(event);
   if (kind == kArrivalEvent) {
+    --link_state(hop_of(packet(index)).link).arriving;
     arrive(index);
   } else if (kind == kWakeEvent) {
     LinkState& link = link_state(index);
@@ -212,9 +217,8 @@ void PacketEngine::handle(const Event& event) {
 
 void PacketEngine::append_events(StateWords& words) const {
   for (const Event& event : wheel_.pending()) {
-    const std::uint32_t kind = event.what >> kIndexBits;
-    const auto index =
-        static_cast<std::int32_t>(event.what & ((std::uint32_t{1} << kIndexBits) - 1));
+    const std::uint32_t kind = kind_of(event);
+    const std::int32_t index = index_of(event);
     words.add_time(event.time);
     words.add(event.order);
     words.add(kind);
@@ -234,7 +238,6 @@ void PacketEngine::arrive(PacketId id) {
   const FlowHop& hop = hop_of(arrived);
   const LinkId link = hop.link;
   LinkState& state = link_state(link);
-  --state.arriving;
   const int c = hop.traffic_class;
   if (arrived.trace != kNone) trace(arrived.trace).stalled_at_arrival = stall_total(link);
   if (state.head[c] == kNone) {

@@ -63,6 +63,7 @@ class PacketEngine {
   std::int64_t now() const { return now_; }
   // Time since the start of the run, repeated periods included.
   std::int64_t elapsed() const { return now_ + repeated_time_; }
+  std::int64_t repeated_time() const { return repeated_time_; }
   // Puts a packet before its flow's first link at `ready`; hop, sequence and flow are filled in.
   void send(FlowId flow, const Packet& packet, std::int64_t ready);
   // Endpoints::on_event(kind, index) at `time`; indices below 2^27. Of the same instant those of
@@ -88,6 +89,10 @@ class PacketEngine {
   const LinkState& state(LinkId link) const { return states_[static_cast<std::size_t>(link)]; }
   std::int64_t backlog_total(LinkId link) const;
   std::int64_t stall_total(LinkId link) const;
+  // The same with repeated periods.
+  std::int64_t stall_elapsed(LinkId link) const {
+    return stall_total(link) + state(link).repeated_stall;
+  }
   std::uint8_t kind(FlowId flow) const { return flows_[static_cast<std::size_t>(flow)].kind; }
   // Its first link; kNoLink for a flow that takes no time.
   LinkId first_link(FlowId flow) const;
@@ -167,6 +172,8 @@ class PacketEngine {
   Attempt attempt(LinkState& state, int traffic_class);
   Attempt attempt_train(LinkState& state, int traffic_class, const TrainForm& form,
                         std::int64_t most);
+  bool may_go_whole(LinkState& state, int traffic_class, const FlowHop& hop, const TrainForm& form,
+                    std::int64_t time) const;
   std::int64_t longest_train(const LinkState& state, int traffic_class, const FlowHop& hop,
                              const TrainForm& form) const;
   PacketId cut(LinkState& state, int traffic_class, std::int64_t units);

@@ -1,6 +1,7 @@
 // The plain engine's state in words, and what it has added up, several times over.
 
 #include "core/assert.h"
+#include "core/repeated_growth.h"
 #include "sim/packet_engine.h"
 
 namespace gradhaul {
@@ -59,8 +60,8 @@ PacketEngineTotals PacketEngine::totals() const {
   totals.links.reserve(states_.size());
   for (std::size_t i = 0; i < states_.size(); ++i) {
     const LinkState& link = states_[i];
-    totals.links.push_back({link.digest, link.busy_total, link.payload_total,
-                            stall_total(static_cast<LinkId>(i)) + link.repeated_stall});
+    totals.links.push_back(
+        {link.digest, link.busy_total, link.payload_total, stall_elapsed(static_cast<LinkId>(i))});
   }
   totals.now = now_;
   totals.elapsed = elapsed();
@@ -89,15 +90,14 @@ void PacketEngine::repeat(const PacketEngineTotals& since, std::int64_t times) {
     // What has not moved meanwhile lies further back now.
     if (link.digest.count == before.digest.count) link.digest.last_start -= skipped;
     link.digest.repeat(before.digest, times);
-    link.busy_total += (link.busy_total - before.busy) * times;
-    link.payload_total += (link.payload_total - before.payload) * times;
+    grow_again(link.busy_total, before.busy, times);
+    grow_again(link.payload_total, before.payload, times);
     // Marks that packets on their way have taken stay good: what is skipped is added up apart.
-    const std::int64_t stall = stall_total(static_cast<LinkId>(i)) + link.repeated_stall;
-    link.repeated_stall += (stall - before.stall) * times;
+    link.repeated_stall += (stall_elapsed(static_cast<LinkId>(i)) - before.stall) * times;
   }
   repeated_hops_ += (packet_hops_ + repeated_hops_ - since.packet_hops) * times;
-  payload_sent_ += (payload_sent_ - since.payload_sent) * times;
-  payload_delivered_ += (payload_delivered_ - since.payload_delivered) * times;
+  grow_again(payload_sent_, since.payload_sent, times);
+  grow_again(payload_delivered_, since.payload_delivered, times);
   repeated_time_ += skipped;
 }
 

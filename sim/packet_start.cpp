@@ -15,18 +15,28 @@ PacketEngine::Attempt PacketEngine::attempt(LinkState& state, int traffic_class)
   FlowHop& hop = hop_of(head);
   const TrainForm& form = form_of(hop, head);
   CreditReturns& credits = state.credits[traffic_class];
-  if (!credits.guarded()) return {form.units};
-  const std::int64_t most = longest_train(state, traffic_class, hop, form);
-  if (credits.available() >= form.credits && most == form.units) return {form.units};
+  if (may_go_whole(state, traffic_class, hop, form, now_)) return {form.units};
   credits.absorb(now_);
-  if (credits.available() >= form.credits && most == form.units) return {form.units};
-  if (hop.unit > 0 && state.unit_credits) return attempt_train(state, traffic_class, form, most);
+  if (hop.unit > 0 && state.unit_credits) {
+    return attempt_train(state, traffic_class, form,
+                         longest_train(state, traffic_class, hop, form));
+  }
   if (credits.known() < form.credits) return {};
   return {0, credits.time_of(now_, form.credits)};
 }
 
-// Before a faster link, where it waits lest that run dry, half a window: the credits of one half
-// are then known before the other is used up.
+// Whether the credits that are back at `time` take all of the packet, in one train.
+bool PacketEngine::may_go_whole(LinkState& state, int traffic_class, const FlowHop& hop,
+                                const TrainForm& form, std::int64_t time) const {
+  CreditReturns& credits = state.credits[traffic_class];
+  if (!credits.guarded()) return true;
+  if (longest_train(state, traffic_class, hop, form) < form.units) return false;
+  if (credits.available() < form.credits) credits.absorb(time);
+  return credits.available() >= form.credits;
+}
+
+// Before a faster link, where it waits lest that run dry, a third of a window that holds less than
+// two trains: the credits of one third are then known before the others are used up.
 std::int64_t PacketEngine::longest_train(const LinkState& state, int traffic_class,
                                          const FlowHop& hop, const TrainForm& form) const {
   if (hop.next_is_slower || !state.unit_credits || hop.unit == 0) return form.units;
@@ -256,13 +266,7 @@ bool PacketEngine::try_ahead(LinkId link, LinkState& state, PacketId id) {
   const Packet& starting = packet(id);
   FlowHop& hop = hop_of(starting);
   const std::int64_t time = std::max(starting.ready, state.free);
-  CreditReturns& credits = state.credits[hop.traffic_class];
-  if (credits.guarded()) {
-    const TrainForm& form = form_of(hop, starting);
-    if (longest_train(state, hop.traffic_class, hop, form) < form.units) return false;
-    if (credits.available() < form.credits) credits.absorb(time);
-    if (credits.available() < form.credits) return false;
-  }
+  if (!may_go_whole(state, hop.traffic_class, hop, form_of(hop, starting), time)) return false;
   if (starting.trace != kNone) trace(starting.trace).stalled_at_arrival = stall_total(link);
   state.backlog_total += time - std::min(time, std::max(starting.ready, state.digest.last_start));
   const std::int64_t run_time = std::exchange(now_, time);

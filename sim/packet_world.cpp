@@ -128,8 +128,7 @@ void PacketWorld::on_event(std::uint32_t kind, std::int32_t index) {
 
 PacketEngine::Pause PacketWorld::run(std::int64_t limit, std::int64_t budget) {
   while (true) {
-    const std::int64_t skipped = engine_.elapsed() - engine_.now();
-    const PacketEngine::Pause pause = engine_.run(limit - skipped, budget);
+    const PacketEngine::Pause pause = engine_.run(limit - engine_.repeated_time(), budget);
     if (pause != PacketEngine::Pause::kInstant) return pause;
     recurrence_->look(limit);
   }
@@ -179,6 +178,12 @@ std::int64_t PacketWorld::bytes_sent(Rank rank) const {
   return engines_[static_cast<std::size_t>(rank)]->bytes_sent().count;
 }
 
+std::int64_t PacketWorld::busy(LinkId link) const {
+  const LinkState& state = engine_.state(link);
+  const std::int64_t after = state.free + engine_.repeated_time() - end();
+  return state.busy_total - std::max<std::int64_t>(0, after);
+}
+
 std::uint64_t PacketWorld::digest() const {
   RunDigest digest;
   for (std::size_t i = 0; i < fabric_.links().size(); ++i) {
@@ -186,7 +191,7 @@ std::uint64_t PacketWorld::digest() const {
     digest.add(link.value);
     digest.add(static_cast<std::uint64_t>(link.count));
     digest.add(static_cast<std::uint64_t>(
-        link.count == 0 ? 0 : link.last_start + (engine_.elapsed() - engine_.now())));
+        link.count == 0 ? 0 : link.last_start + engine_.repeated_time()));
   }
   for (const std::int64_t time : completion_times_) digest.add(static_cast<std::uint64_t>(time));
   return digest.value();
@@ -202,10 +207,7 @@ void PacketWorld::check() const {
   for (const TracePart& part : critical_path()) accounted += part.ps;
   GRADHAUL_ASSERT(accounted == end(), "the parts of the critical path add up to its time");
   for (std::size_t i = 0; i < fabric_.links().size(); ++i) {
-    const LinkState& link = engine_.state(static_cast<LinkId>(i));
-    const std::int64_t free = link.free + engine_.elapsed() - engine_.now();
-    const std::int64_t after = std::max<std::int64_t>(0, free - end());
-    GRADHAUL_ASSERT(link.busy_total - after <= end(), "no link is over its rate");
+    GRADHAUL_ASSERT(busy(static_cast<LinkId>(i)) <= end(), "no link is over its rate");
   }
 }
 

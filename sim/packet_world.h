@@ -50,6 +50,8 @@ class PacketWorld final : private Endpoints, private CompletionRouter {
     return completion_times_[static_cast<std::size_t>(rank)];
   }
   std::int64_t end() const;
+  // How long the link's transmitter was busy until then.
+  std::int64_t busy(LinkId link) const;
   std::uint64_t digest() const;
   std::int64_t bytes_sent(Rank rank) const;
   const PacketEngine& engine() const { return engine_; }

@@ -77,7 +77,7 @@ void Recurrence::look(std::int64_t limit) {
   ++fruitless_;
   for (std::size_t i = 0; i < watches_.size(); ++i) {
     if (!recurs(watches_[i], hash)) continue;
-    while (watches_.size() > i + 1) close_last(0);
+    close_all_after(i + 1);
     const std::int64_t times = repetitions(watches_.back(), limit);
     if (times > 0) {
       repeat(watches_.back(), times);
@@ -89,7 +89,7 @@ void Recurrence::look(std::int64_t limit) {
   }
   close_expired();
   if (fruitless_ > kMostFruitless) {
-    while (!watches_.empty()) close_last(0);
+    close_all_after(0);
     ended_ = true;
     return;
   }
@@ -157,10 +157,14 @@ void Recurrence::close_last(std::int64_t times) {
   watches_.pop_back();
 }
 
+void Recurrence::close_all_after(std::size_t count) {
+  while (watches_.size() > count) close_last(0);
+}
+
 void Recurrence::close_expired() {
   for (std::size_t i = 0; i < watches_.size(); ++i) {
     if (place() <= watches_[i].place + 2 * watches_[i].period) continue;
-    while (watches_.size() > i) close_last(0);
+    close_all_after(i);
   }
 }
 

@@ -76,6 +76,7 @@ class Recurrence {
   std::int64_t repetitions(const Watch& watch, std::int64_t limit) const;
   void repeat(const Watch& watch, std::int64_t times);
   void close_last(std::int64_t times);
+  void close_all_after(std::size_t count);
   void close_expired();
 
   RunState run_;

@@ -17,10 +17,9 @@ void add_links(const PacketWorld& world, std::vector<ResourceUse>& uses) {
     const Link& link = fabric.links()[i];
     const LinkState& state = world.engine().state(static_cast<LinkId>(i));
     if (state.digest.count == 0) continue;
-    const std::int64_t free = state.free + world.engine().elapsed() - world.engine().now();
-    const std::int64_t after = std::max<std::int64_t>(0, free - world.end());
     ResourceUse& use = uses[static_cast<std::size_t>(link.resource)];
-    use.utilisation = std::max(use.utilisation, share(state.busy_total - after, world.end()));
+    use.utilisation =
+        std::max(use.utilisation, share(world.busy(static_cast<LinkId>(i)), world.end()));
     use.bytes += Bytes{state.payload_total};
   }
 }
@@ -55,8 +54,7 @@ std::vector<PortCounters> port_counters(const PacketWorld& world) {
   for (std::size_t i = 0; i < world.fabric().links().size(); ++i) {
     const Link& link = world.fabric().links()[i];
     if (link.port.empty()) continue;
-    const std::int64_t stalled = world.engine().stall_total(static_cast<LinkId>(i)) +
-                                 world.engine().state(static_cast<LinkId>(i)).repeated_stall;
+    const std::int64_t stalled = world.engine().stall_elapsed(static_cast<LinkId>(i));
     if (stalled == 0) continue;
     PortCounters port;
     port.port = link.port;

@@ -156,7 +156,6 @@ TEST(LaneCredits, BoundAWireIntoASwitchByWindowOverRoundTrip) {
   }
 }
 
-// At the knee, where a whole number of packets fills the round trip.
 // A NIC that says how much its port holds is given no more; one that does not holds what the
 // network says.
 TEST(LaneCredits, IntoANicAreOfItsReceiveBuffer) {
@@ -178,6 +177,7 @@ TEST(LaneCredits, IntoANicAreOfItsReceiveBuffer) {
   EXPECT_LT(rate(switched, kLittle, kPlenty), 0.7 * rate(switched, kPlenty, {}));
 }
 
+// At the knee, where a whole number of packets fills the round trip.
 TEST(LaneCredits, LoseNothingAtTheKnee) {
   for (const int packets : {8, 12, 20}) {
     Cluster cluster = through_a_switch();
