@@ -106,15 +106,11 @@ void CreditReturns::append_state(StateWords& words) const {
     if (back < past.units) break;
     back = 0;
   }
-  words.add(usable);
-  words.add(culprit(now));
-  words.add(count_ - i);
+  words.add(usable, culprit(now), count_ - i);
   for (; i < count_; ++i) {
     const Kept& coming = run(i);
     words.add_time(coming.first + back * coming.spacing);
-    words.add(coming.units - back);
-    words.add(coming.spacing);
-    words.add(coming.culprit);
+    words.add(coming.units - back, coming.spacing, coming.culprit);
     back = 0;
   }
 }

@@ -89,15 +89,13 @@ void KernelReducer::append_state(StateWords& words) const {
   for (const Stream& stream : streams_) {
     words.add_due(stream.free);
     if (stream.free <= words.now()) continue;
-    words.add(stream.carry.remainder);
-    words.add(static_cast<int>(stream.memory_bound));
+    words.add(stream.carry.remainder, stream.memory_bound);
   }
 }
 
 void KernelReducer::append_operation(StateWords& words, std::int32_t index) const {
   const Operation& operation = operations_[static_cast<std::size_t>(index)];
-  words.add(operation.rank);
-  words.add(operation.stream);
+  words.add(operation.rank, operation.stream);
   words.add_chain(operation.chain);
 }
 

@@ -12,13 +12,8 @@ void PacketEngine::append_packet(StateWords& words, const Packet& packet, LinkId
   words.add(flow.next_sequence - packet.sequence);
   words.add(packet.hop);
   words.add_message(packet.message);
-  words.add(packet.payload);
-  words.add(packet.asked);
-  words.add(packet.ingress);
-  words.add(packet.ingress_units);
-  words.add(packet.extra);
-  words.add(packet.units);
-  words.add(2 * static_cast<int>(packet.last_part) + static_cast<int>(packet.last_of_message));
+  words.add(packet.payload, packet.asked, packet.ingress, packet.ingress_units, packet.extra,
+            packet.units, packet.last_part, packet.last_of_message);
   const bool waits = packet.trace != kNone && queued_at != kNoLink;
   words.add(waits ? stall_total(queued_at) -
                         traces_[static_cast<std::size_t>(packet.trace)].stalled_at_arrival
@@ -33,8 +28,7 @@ void PacketEngine::append_state(StateWords& words) const {
     words.add(link.free > now_ ? link.carry : 0);
     words.add_time(link.wake);
     // Since when does not matter: their totals are only ever compared.
-    words.add(2 * static_cast<int>(link.backlog_since >= 0) +
-              static_cast<int>(link.stall_since >= 0));
+    words.add(link.backlog_since >= 0, link.stall_since >= 0);
     for (int c = 0; c < kTrafficClasses; ++c) {
       if (link.credits[c].guarded()) link.credits[c].append_state(words);
       std::int64_t queued = 0;

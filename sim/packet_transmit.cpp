@@ -17,12 +17,9 @@ void PacketTransport::message_ready(std::int32_t index) {
     ready.wire_backlog = engine.backlog_total(injector.out);
     ready.wire_stall = engine.stall_total(injector.out);
   }
-  if (path.completion != kNone) {
-    const int links = std::min(engine.length(path.completion), Message::kReadLinks);
-    for (int i = 0; i < links; ++i) {
-      ready.read_backlog[static_cast<std::size_t>(i)] =
-          engine.backlog_total(engine.link_of(path.completion, i));
-    }
+  for (int i = 0; i < read_links(path); ++i) {
+    ready.read_backlog[static_cast<std::size_t>(i)] =
+        engine.backlog_total(engine.link_of(path.completion, i));
   }
   const std::int64_t turn = ready.credit ? 0 : connection_of(ready).writes++;
   const std::int64_t pairs =
@@ -132,8 +129,7 @@ void PacketTransport::blame_wait_in_nic(Message& sending, const Injector& inject
   }
   std::int64_t most = 0;
   LinkId narrow = kNoLink;
-  const int links = std::min(engine.length(reads), Message::kReadLinks);
-  for (int i = 0; i < links; ++i) {
+  for (int i = 0; i < read_links(path_of(sending)); ++i) {
     const LinkId link = engine.link_of(reads, i);
     const std::int64_t grown =
         engine.backlog_total(link) - sending.read_backlog[static_cast<std::size_t>(i)];

@@ -13,6 +13,7 @@
 // Not given wire time: doorbells, work requests and completion queue entries (64 bytes each, of a
 // message) on PCIe; they cost latency.
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -111,6 +112,11 @@ class PacketTransport {
   Message& message(std::int32_t index) { return messages_[static_cast<std::size_t>(index)]; }
   SimulatedConnection& connection_of(const Message& m) {
     return connections_[static_cast<std::size_t>(m.connection)];
+  }
+  // How many links of the path's reads a message keeps an eye on.
+  int read_links(const Path& path) const {
+    if (path.completion == kNone) return 0;
+    return std::min(context_.engine.length(path.completion), Message::kReadLinks);
   }
   int node_of(Rank rank) const { return rank / placement_.ranks_per_node; }
   int gpu_of(Rank rank) const { return rank % placement_.ranks_per_node; }

@@ -34,7 +34,7 @@ void PacketTransport::append_injector(StateWords& words, const Injector& injecto
   words.add(injector.buffered);
   words.add_due(injector.next_message);
   words.add_time(injector.wake);
-  words.add(static_cast<int>(injector.wants_tags));
+  words.add(injector.wants_tags);
   std::int64_t used = injector.tags_used;
   std::int64_t coming = 0;
   for (const Injector::TagReturn& tags : injector.tag_returns) {
@@ -62,23 +62,15 @@ void PacketTransport::append_waiting(StateWords& words, const Message& waiting) 
     words.add(engine.backlog_total(out) - waiting.wire_backlog);
     words.add(engine.stall_total(out) - waiting.wire_stall);
   }
-  if (path.completion == kNone) return;
-  const int links = std::min(engine.length(path.completion), Message::kReadLinks);
-  for (int i = 0; i < links; ++i) {
+  for (int i = 0; i < read_links(path); ++i) {
     words.add(engine.backlog_total(engine.link_of(path.completion, i)) -
               waiting.read_backlog[static_cast<std::size_t>(i)]);
   }
 }
 
 void PacketTransport::append_message(StateWords& words, const Message& kept) const {
-  words.add(kept.connection);
-  words.add(4 * static_cast<int>(kept.credit) + 2 * static_cast<int>(kept.arrived) +
-            static_cast<int>(kept.finished));
-  words.add(kept.holders);
-  words.add(kept.amount);
-  words.add(kept.asked);
-  words.add(kept.gathered);
-  words.add(kept.sent);
+  words.add(kept.connection, kept.credit, kept.arrived, kept.finished, kept.holders, kept.amount,
+            kept.asked, kept.gathered, kept.sent);
   words.add_since(kept.posted);
   words.add_chain(kept.chain);
   if (kept.trace == kNone) return words.add(-1);
@@ -86,9 +78,7 @@ void PacketTransport::append_message(StateWords& words, const Message& kept) con
   words.add(trace.count);
   for (int i = 0; i < trace.count; ++i) {
     const TracePart& part = trace.parts[static_cast<std::size_t>(i)];
-    words.add(part.resource);
-    words.add(static_cast<int>(part.cause));
-    words.add(part.ps);
+    words.add(part.resource, static_cast<int>(part.cause), part.ps);
   }
 }
 

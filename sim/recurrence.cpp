@@ -17,8 +17,9 @@ constexpr std::int64_t kMostFruitless = 2048;
 // For each chain, what it is `times` periods later: `once` says which one it continues, and how.
 std::vector<ChainHistory> power(std::vector<ChainHistory> once, std::int64_t times) {
   std::vector<ChainHistory> result;
-  for (std::size_t i = 0; i < once.size(); ++i)
+  for (std::size_t i = 0; i < once.size(); ++i) {
     result.push_back({static_cast<std::int32_t>(i), {}});
+  }
   const auto then = [](const std::vector<ChainHistory>& late,
                        const std::vector<ChainHistory>& early) {
     std::vector<ChainHistory> both = late;
@@ -69,12 +70,29 @@ void Recurrence::look(std::int64_t limit) {
   if (ended_) return;
   describe();
   const std::uint64_t hash = words_.hash();
+  look_less_often();
+  ++fruitless_;
+  skip(hash, limit);
+  close_expired();
+  if (fruitless_ > kMostFruitless) {
+    close_all_after(0);
+    ended_ = true;
+    return;
+  }
+  watch(hash);
+}
+
+// Where a look costs more than what happened since the last one.
+void Recurrence::look_less_often() {
   const std::int64_t events = run_.engine.events();
   if ((events - last_events_) * kWordsPerEvent < static_cast<std::int64_t>(words_.words().size())) {
     stride_ = std::min(2 * stride_, kMostStride);
   }
   last_events_ = events;
-  ++fruitless_;
+}
+
+// Where a watched state is back, the longer period first.
+void Recurrence::skip(std::uint64_t hash, std::int64_t limit) {
   for (std::size_t i = 0; i < watches_.size(); ++i) {
     if (!recurs(watches_[i], hash)) continue;
     close_all_after(i + 1);
@@ -85,14 +103,12 @@ void Recurrence::look(std::int64_t limit) {
     }
     close_last(times);
     last_place_ = place();
-    break;
-  }
-  close_expired();
-  if (fruitless_ > kMostFruitless) {
-    close_all_after(0);
-    ended_ = true;
     return;
   }
+}
+
+// From here on, where the state was seen before and no period as short is being watched.
+void Recurrence::watch(std::uint64_t hash) {
   const auto before = seen_.find(hash);
   if (before != seen_.end()) {
     const std::int64_t period = place() - before->second;

@@ -70,6 +70,9 @@ class Recurrence {
   };
 
   void describe();
+  void look_less_often();
+  void skip(std::uint64_t hash, std::int64_t limit);
+  void watch(std::uint64_t hash);
   std::int64_t place() const;
   void open(std::uint64_t hash, std::int64_t period);
   bool recurs(const Watch& watch, std::uint64_t hash) const;

@@ -6,6 +6,7 @@
 // which it is mentioned, not by where it lies.
 
 #include <algorithm>
+#include <concepts>
 #include <cstdint>
 #include <vector>
 
@@ -46,7 +47,10 @@ class StateWords {
   }
   std::int64_t now() const { return now_; }
 
-  void add(std::int64_t word) { words_.push_back(word); }
+  template <std::integral... Words>
+  void add(Words... words) {
+    (words_.push_back(static_cast<std::int64_t>(words)), ...);
+  }
   // A moment whose distance matters however far it lies back.
   void add_time(std::int64_t time) { words_.push_back(time == INT64_MAX ? time : time - now_); }
   // A moment that no longer matters once it is past.

@@ -51,6 +51,7 @@ void expect_same_run(const Prediction& a, const Prediction& b) {
   EXPECT_TRUE(a.exact);
 }
 
+// And the same put down to the same.
 void expect_same(const Prediction& skipped, const Prediction& full) {
   expect_same_run(skipped, full);
   for (std::size_t i = 0; i < full.rows.size(); ++i) {
