@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "core/assert.h"
-#include "core/bounded_queue.h"
 #include "core/engine_layout.h"
 #include "core/item_cursor.h"
 #include "core/lane.h"
