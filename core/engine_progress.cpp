@@ -44,22 +44,36 @@ Item item_of(const EngineState& state, const Lane& lane, std::int64_t index) {
 // Where nothing is left to start, a lane sends and finishes what it started.
 bool all_started(const Lane& lane) { return lane.start.index == lane.layout.items; }
 
-// What happened since looked at items from the first unfinished one to the one that was to start
-// next. Each repetition looks at those so much further on.
-std::int64_t repetitions_of(const EngineState& state, const Lane& lane, const LanePlace& since,
-                            const std::vector<std::int64_t>& advanced, std::int64_t most) {
+// How often, up to `most`, a cursor that went from item `since` to `now` finds the same further on:
+// each repetition looks at the items so much later, and at the one it comes to stand at.
+std::int64_t repetitions_of(const EngineState& state, const Lane& lane, std::int64_t since,
+                            std::int64_t now, const std::vector<std::int64_t>& advanced,
+                            std::int64_t most) {
   const std::int64_t shift = advanced[static_cast<std::size_t>(lane.layout.number)];
-  if (shift == 0) return most;
-  const std::int64_t looked_at = all_started(lane) ? lane.send.index : lane.start.index;
   // Past the end nothing is alike.
-  most = std::min(most, (lane.layout.items - looked_at) / shift + 1);
-  const std::int64_t last = looked_at + (most - 1) * shift;
-  for (std::int64_t index = since.finish; index <= last; ++index) {
+  most = std::min(most, (lane.layout.items - now) / shift + 1);
+  const std::int64_t last = now + (most - 1) * shift;
+  for (std::int64_t index = since; index <= last; ++index) {
     if (index + shift < lane.layout.items &&
         alike(item_of(state, lane, index), item_of(state, lane, index + shift), advanced)) {
       continue;
     }
-    return index > looked_at ? (index - 1 - looked_at) / shift + 1 : 0;
+    return index > now ? (index - 1 - now) / shift + 1 : 0;
+  }
+  return most;
+}
+
+// What lies between the cursors has been looked at by one and not yet by the next: it matters when
+// that comes to it.
+std::int64_t repetitions_of(const EngineState& state, const Lane& lane, const LanePlace& since,
+                            const std::vector<std::int64_t>& advanced, std::int64_t most) {
+  if (advanced[static_cast<std::size_t>(lane.layout.number)] == 0) return most;
+  if (!all_started(lane)) {
+    most = repetitions_of(state, lane, since.start, lane.start.index, advanced, most);
+  }
+  if (most > 0) most = repetitions_of(state, lane, since.send, lane.send.index, advanced, most);
+  if (most > 0) {
+    most = repetitions_of(state, lane, since.finish, lane.finish.index, advanced, most);
   }
   return most;
 }

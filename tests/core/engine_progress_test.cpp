@@ -57,6 +57,22 @@ TEST(Repetitions, StepByStepWhereTheLastSliceIsShorter) {
   EXPECT_EQ(repetitions_from(uneven, {5, 5, 5}, 5), 1);
 }
 
+// A pipeline whose cursors are a step apart: what lies between them is looked at by nobody before
+// the one behind comes to it. Slices 9, 14 and 19 are shorter.
+TEST(Repetitions, OfCursorsThatAreFarApart) {
+  const RingSchedule uneven = ring(7);
+  const auto from = [&](const LanePlace& since, std::int64_t shift) {
+    EngineState now = state_at(uneven, since.finish + shift, since.start + shift);
+    now.lanes[0].send.index = since.send + shift;
+    return repetitions(now, {{since}, {}, {}, 0}, 1000);
+  };
+  EXPECT_EQ(from({11, 6, 6}, 1), 13 - 12) << "the start comes to slice 14";
+  EXPECT_EQ(from({10, 5, 5}, 1), 13 - 11);
+  EXPECT_EQ(from({10, 6, 5}, 1), 8 - 7) << "the sends come to slice 9";
+  EXPECT_EQ(from({10, 6, 6}, 2), 0);
+  EXPECT_EQ(from({10, 5, 5}, 5), 0) << "the step after the next one copies";
+}
+
 TEST(Repetitions, AreAtMostWhatIsAskedFor) {
   const RingSchedule even = ring(kSlice);
   EXPECT_EQ(repetitions_from(even, {5, 5, 5}, 1, 4), 4);
