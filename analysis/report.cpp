@@ -119,6 +119,15 @@ std::string counters_text(const std::vector<PortCounters>& counters) {
   return "# Counters that are not zero:\n" + lines;
 }
 
+// What made it needless to simulate every packet.
+std::string why_skipped(const RunCost& cost) {
+  if (cost.equal_parts == 1) return "recurrence";
+  const bool recurred =
+      cost.packet_hops * cost.equal_parts < cost.packet_hops + cost.skipped_packet_hops;
+  return fmt::format("symmetry ({} equal parts){}", cost.equal_parts,
+                     recurred ? " and recurrence" : "");
+}
+
 std::string digest_line(const Prediction& prediction) {
   std::string exact = "exact";
   if (!prediction.exact) {
@@ -134,8 +143,8 @@ std::string digest_line(const Prediction& prediction) {
     work = fmt::format("; {} packets simulated over {} hops", count_text(cost.packets),
                        count_text(cost.packet_hops));
     if (cost.skipped_packet_hops > 0) {
-      work +=
-          fmt::format(", {} hops followed from recurrence", count_text(cost.skipped_packet_hops));
+      work += fmt::format(", {} hops followed from {}", count_text(cost.skipped_packet_hops),
+                          why_skipped(cost));
     }
   }
   return fmt::format("# Digest {} ({}{})\n", digest_text(prediction.digest), exact, work);

@@ -65,6 +65,8 @@ struct RunCost {
   std::int64_t packets = 0;
   std::int64_t packet_hops = 0;
   std::int64_t skipped_packet_hops = 0;
+  // Of the last row: so many parts of the cluster provably see the same, and one was simulated.
+  int equal_parts = 1;
   std::int64_t peak_rss_bytes = 0;
 };
 

@@ -11,6 +11,12 @@ std::int64_t key_of(const TracePart& part) {
          static_cast<std::int64_t>(part.cause);
 }
 
+// With its resource `by` copies on.
+TracePart moved_part(const ChainHistory::Entry& entry, int by, const Copies& copies) {
+  const auto resource = static_cast<ResourceId>(entry.key / kCauses - 1);
+  return {copies.seen(resource, by), static_cast<Cause>(entry.key % kCauses), entry.ps};
+}
+
 }  // namespace
 
 const char* name_of(Cause cause) {
@@ -47,22 +53,29 @@ void ChainHistory::add(const Entry& entry) {
   }
 }
 
-void ChainHistory::follow(const ChainHistory& earlier) {
+void ChainHistory::follow(const ChainHistory& earlier, const Copies& copies) {
+  if (earlier.copy != 0) {
+    std::vector<Entry> moved;
+    moved.swap(entries);
+    for (const Entry& entry : moved)
+      add({key_of(moved_part(entry, earlier.copy, copies)), entry.ps});
+    copy = copies.plus(earlier.copy, copy);
+  }
   origin = earlier.origin;
   for (const Entry& entry : earlier.entries) add(entry);
 }
 
-std::vector<TracePart> ChainHistory::parts() const {
+std::vector<TracePart> ChainHistory::parts(const Copies& copies) const {
   std::vector<TracePart> parts;
   parts.reserve(entries.size());
-  for (const Entry& entry : entries) {
-    parts.push_back({static_cast<ResourceId>(entry.key / kCauses - 1),
-                     static_cast<Cause>(entry.key % kCauses), entry.ps});
+  const int back = copies.minus(0, copy);
+  for (const Entry& entry : entries) parts.push_back(moved_part(entry, back, copies));
+  if (back != 0) {
+    std::sort(parts.begin(), parts.end(),
+              [](const TracePart& a, const TracePart& b) { return key_of(a) < key_of(b); });
   }
   return parts;
 }
-
-Blame::Blame() = default;
 
 void Blame::free_node(ChainId id) {
   Node& freed = node(id);
@@ -95,6 +108,7 @@ ChainId Blame::add_node() {
   added.past = -1;
   added.holders = 1;
   added.own.origin = -1;
+  added.own.copy = 0;
   added.own.entries.clear();
   return id;
 }
@@ -110,21 +124,27 @@ void Blame::fold(ChainId id) {
     if (parent.own.entries.size() > child.own.entries.size()) {
       parent.own.entries.swap(child.own.entries);
     }
-    child.own.follow(parent.own);
+    // Both count from the origin.
+    for (const Entry& entry : parent.own.entries) child.own.add(entry);
+    child.own.origin = parent.own.origin;
     child.past = parent.past;
     free_node(past);
   }
 }
 
-ChainId Blame::extend(ChainId chain, const Trace& parts) {
+ChainId Blame::extend(ChainId chain, const Trace& parts, int shift) {
   fold(chain);
   const ChainId id = add_node();
   Node& added = node(id);
   added.past = chain;
   hold(chain);
+  const int copy = node(chain).own.copy;
+  added.own.copy = copies_.plus(copy, shift);
   for (int i = 0; i < parts.count; ++i) {
-    const TracePart& part = parts.parts[static_cast<std::size_t>(i)];
-    if (part.ps != 0) added.own.add({key_of(part), part.ps});
+    TracePart part = parts.parts[static_cast<std::size_t>(i)];
+    if (part.ps == 0) continue;
+    part.resource = copies_.seen(part.resource, copy);
+    added.own.add({key_of(part), part.ps});
   }
   return id;
 }
@@ -143,7 +163,10 @@ void Blame::let_go(ChainId chain) {
 ChainHistory Blame::history(ChainId chain) const {
   ChainHistory all;
   for (ChainId id = chain; id >= 0; id = nodes_[static_cast<std::size_t>(id)].past) {
-    all.follow(nodes_[static_cast<std::size_t>(id)].own);
+    const ChainHistory& own = nodes_[static_cast<std::size_t>(id)].own;
+    if (id == chain) all.copy = own.copy;
+    for (const Entry& entry : own.entries) all.add(entry);
+    all.origin = own.origin;
   }
   return all;
 }
@@ -154,7 +177,7 @@ std::vector<ChainHistory> Blame::cut(const std::vector<ChainId>& chains) {
   for (const ChainId chain : chains) histories.push_back(history(chain));
   for (std::size_t i = 0; i < chains.size(); ++i) {
     const ChainId past = std::exchange(node(chains[i]).past, -1);
-    node(chains[i]).own = {static_cast<std::int32_t>(i), {}};
+    node(chains[i]).own = {static_cast<std::int32_t>(i), 0, {}};
     let_go(past);
   }
   return histories;
@@ -172,6 +195,6 @@ std::int64_t Blame::total(ChainId chain) const {
   return total;
 }
 
-std::vector<TracePart> Blame::parts(ChainId chain) const { return history(chain).parts(); }
+std::vector<TracePart> Blame::parts(ChainId chain) const { return history(chain).parts(copies_); }
 
 }  // namespace gradhaul

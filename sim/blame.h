@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/copies.h"
 #include "sim/trace_parts.h"
 
 namespace gradhaul {
@@ -26,23 +27,25 @@ struct ChainHistory {
     std::int64_t ps;
   };
   std::int32_t origin = -1;    // -1: the start of the collective; else see Blame::cut()
-  std::vector<Entry> entries;  // sorted by key
+  int copy = 0;                // copies (sim/copies.h) from the origin to who holds the chain now
+  std::vector<Entry> entries;  // sorted by key; resources counted from the origin
 
   void add(const Entry& entry);
   // What it comes from was itself like this.
-  void follow(const ChainHistory& earlier);
-  // One part per resource and cause, in the order of both.
-  std::vector<TracePart> parts() const;
+  void follow(const ChainHistory& earlier, const Copies& copies);
+  // One part per resource and cause, in the order of both; resources counted from the holder.
+  std::vector<TracePart> parts(const Copies& copies) const;
 };
 
 class Blame {
  public:
-  Blame();
+  explicit Blame(const Copies& copies = {}) : copies_(copies) {}
 
   // The start of the collective: no time has passed. Each chain handed out is held once.
   ChainId start();
-  // `chain`, and then these parts.
-  ChainId extend(ChainId chain, const Trace& parts);
+  // `chain`, and then these parts, whose resources are counted from its holder; whoever holds it
+  // then is `shift` copies on.
+  ChainId extend(ChainId chain, const Trace& parts, int shift = 0);
   void hold(ChainId chain) { ++node(chain).holders; }
   void let_go(ChainId chain);
 
@@ -62,7 +65,7 @@ class Blame {
   struct Node {
     ChainId past = -1;
     std::int32_t holders = 0;  // chains and handles that refer to it
-    ChainHistory own;          // its origin counts where it has no past
+    ChainHistory own;          // its origin counts where it has no past; its copy in any case
   };
   Node& node(ChainId id) { return nodes_[static_cast<std::size_t>(id)]; }
   ChainId add_node();
@@ -70,6 +73,7 @@ class Blame {
   void fold_all();
   void free_node(ChainId id);
 
+  Copies copies_;
   std::vector<Node> nodes_;
   std::vector<ChainId> free_;
   std::size_t fold_all_at_ = 4096;  // live nodes

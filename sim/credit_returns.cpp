@@ -17,12 +17,12 @@ void CreditReturns::add(const CreditRun& added) {
   if (runs_ == nullptr || count_ > static_cast<std::int32_t>(mask_)) grow();
   // Nearly always the last: packets that left by different links may come back crosswise.
   std::int32_t place = count_++;
-  while (place > 0 && run(place - 1).first > added.first) {
+  while (place > 0 && run(place - 1).after(added)) {
     run(place) = run(place - 1);
     --place;
   }
   run(place) = {added.first, static_cast<std::int32_t>(added.spacing),
-                static_cast<std::int32_t>(added.units), added.culprit};
+                static_cast<std::int32_t>(added.units), added.culprit, added.order};
   coming_ += static_cast<std::int32_t>(added.units);
   GRADHAUL_ASSERT(known() <= window_, "no more credits than the receiver has room for");
 }
@@ -110,7 +110,7 @@ void CreditReturns::append_state(StateWords& words) const {
   for (; i < count_; ++i) {
     const Kept& coming = run(i);
     words.add_time(coming.first + back * coming.spacing);
-    words.add(coming.units - back, coming.spacing, coming.culprit);
+    words.add(coming.units - back, coming.spacing, coming.culprit, coming.order);
     back = 0;
   }
 }

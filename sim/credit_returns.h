@@ -18,6 +18,7 @@ struct CreditRun {
   std::int64_t spacing = 0;  // ps to the next, below 2^31
   std::int64_t units = 0;
   ResourceId culprit = kNoResource;  // what the units waited for before they left the buffer
+  std::int32_t order = 0;            // among runs that begin to be back at the same time
 };
 
 class CreditReturns {
@@ -60,6 +61,10 @@ class CreditReturns {
     std::int32_t spacing = 0;
     std::int32_t units = 0;
     ResourceId culprit = kNoResource;
+    std::int32_t order = 0;
+    bool after(const CreditRun& other) const {
+      return first != other.first ? first > other.first : order > other.order;
+    }
     // Of a run whose first unit is back, how many are.
     std::int32_t back_by(std::int64_t now) const {
       const std::int64_t last = first + std::int64_t{spacing} * (units - 1);

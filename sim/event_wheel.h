@@ -1,10 +1,10 @@
 #pragma once
 
 // The order of events, and the queue that keeps it. Ties belong to the model: at one picosecond,
-// departures and credit returns come first, then pause, then arrivals, then starts; within a phase
-// by ingress link id, what comes from an endpoint behind by flow, and what an endpoint is to do
-// last, by kind and place; then first in, first out. Starts are not events: the engine decides them
-// when every event of the instant has been handled.
+// departures and credit returns come first, then pause, then arrivals, then starts; releases by
+// link, arrivals by the flow's number on the link, and what an endpoint is to do last, by kind and
+// place; then first in, first out. Starts are not events: the engine decides them when every event
+// of the instant has been handled.
 //
 // A timing wheel of 1.024 ns buckets covers the next 2 us; what lies further ahead waits in a heap.
 // Events of a bucket are sorted when it is opened. Nothing is allocated once the pool has grown.
@@ -21,23 +21,21 @@ enum class Phase : std::uint8_t { kRelease, kPause, kArrival };
 
 struct Event {
   std::int64_t time = 0;    // ps
-  std::uint32_t order = 0;  // phase and ingress, see event_order()
+  std::uint32_t order = 0;  // see event_order()
   std::uint32_t what = 0;   // for the engine: kind and index
 };
 
-// Links, flows and an endpoint's places are numbered below these.
-inline constexpr std::uint32_t kMostLinks = std::uint32_t{1} << 26;
-inline constexpr std::uint32_t kMostFlows = kMostLinks;
+// Flows (on a link) and an endpoint's places are numbered below these.
+inline constexpr std::uint32_t kMostFlows = std::uint32_t{1} << 27;
 inline constexpr std::uint32_t kMostPlaces = std::uint32_t{1} << 23;
 inline constexpr std::uint32_t kMostKinds = 16;
 
-constexpr std::uint32_t event_order(Phase phase, std::uint32_t ingress) {
-  return static_cast<std::uint32_t>(phase) << 28 | ingress;
+// `within` the phase: a link or a flow's number on it, or what an endpoint asked for.
+constexpr std::uint32_t event_order(Phase phase, std::uint32_t within) {
+  return static_cast<std::uint32_t>(phase) << 28 | within;
 }
-// In place of an ingress link: a flow that begins here, and what an endpoint asked for.
-constexpr std::uint32_t flow_order(std::uint32_t flow) { return kMostLinks + flow; }
 constexpr std::uint32_t endpoint_order(std::uint32_t kind, std::uint32_t place) {
-  return kMostLinks + kMostFlows + kind * kMostPlaces + place;
+  return kMostFlows + kind * kMostPlaces + place;
 }
 
 class EventWheel {

@@ -1,6 +1,7 @@
 #include "sim/fabric.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/infiniband_framing.h"
 #include "core/topology_size.h"
@@ -145,6 +146,21 @@ LinkId Fabric::find(const std::string& name) const {
   const auto found = by_name_.find(name);
   GRADHAUL_ASSERT(found != by_name_.end(), name);
   return found->second;
+}
+
+std::vector<std::int32_t> Fabric::turns() const {
+  std::vector<std::pair<std::string, LinkId>> order;
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    std::string shape = links_[i].name;
+    std::erase_if(shape, [](char c) { return c >= '0' && c <= '9'; });
+    order.emplace_back(std::move(shape), static_cast<LinkId>(i));
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<std::int32_t> turns(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    turns[static_cast<std::size_t>(order[i].second)] = static_cast<std::int32_t>(i);
+  }
+  return turns;
 }
 
 ResourceId Fabric::reduce_resource(int node, int gpu) const {

@@ -65,6 +65,7 @@ struct RouteHop {
   LinkId link = kNoLink;
   Bytes unit;      // payload of a unit; 0: the packet is one unit
   Bytes overhead;  // beside the payload, each unit
+  int copy = 0;    // of the link, counted from where the flow is (sim/copies.h)
 };
 
 using Route = std::vector<RouteHop>;
@@ -91,6 +92,11 @@ class Fabric {
   // From GPU to GPU of one node, over NVLink or else as posted writes over PCIe. Empty where
   // neither leads there.
   Route peer(int node, int source_gpu, int destination_gpu) const;
+
+  // The place of each link among all in the order in which links are looked at within an instant:
+  // by name without its numbers ("node.gpu.pcie.up"), then by number. Links between which packets
+  // pass are mostly of different names, so that this order is the same in parts that are alike.
+  std::vector<std::int32_t> turns() const;
 
   ResourceId reduce_resource(int node, int gpu) const;
   ResourceId memory_resource(int node, int gpu) const;

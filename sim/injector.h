@@ -28,7 +28,6 @@ struct QueuePair {
 struct Injector {
   // Fixed.
   LinkId out = kNoLink;
-  ResourceId resource = kNoResource;
   std::int32_t packet_payload = 4096;
   std::int32_t read_request = 4096;
   std::int64_t buffer = 0;       // payload asked for or held and not yet begun to be sent

@@ -24,6 +24,7 @@ KernelReducer::KernelReducer(RunContext& context, MemoryPorts& memory, int ranks
       channels_(channels),
       rate_(context.fabric.cluster().node.gpu.reduce_bandwidth),
       streams_(static_cast<std::size_t>(ranks) * static_cast<std::size_t>(channels)),
+      turns_(streams_.size(), 0),
       busy_(static_cast<std::size_t>(ranks), 0),
       bytes_(static_cast<std::size_t>(ranks), 0) {
   for (Rank rank = 0; rank < ranks; ++rank) {
@@ -38,6 +39,11 @@ KernelReducer::KernelReducer(RunContext& context, MemoryPorts& memory, int ranks
 KernelReducer::~KernelReducer() = default;
 
 Reducer& KernelReducer::of(Rank rank) { return *ranks_[static_cast<std::size_t>(rank)]; }
+
+void KernelReducer::take_turns(Rank rank, const std::vector<int>& turns) {
+  taking_part_.push_back(rank);
+  std::copy(turns.begin(), turns.end(), turns_.begin() + std::ptrdiff_t{rank} * channels_);
+}
 
 int KernelReducer::gpu_of(Rank rank) const {
   return rank / ranks_per_node_ * context_.fabric.cluster().node.gpu_count + rank % ranks_per_node_;
@@ -56,8 +62,9 @@ std::int32_t KernelReducer::add_operation(const Operation& operation) {
 
 void KernelReducer::post(Rank rank, const ReduceRequest& request) {
   const auto place = static_cast<std::size_t>(rank);
-  Stream& stream = streams_[place * static_cast<std::size_t>(channels_) +
-                            static_cast<std::size_t>(request.stream)];
+  const std::size_t number =
+      place * static_cast<std::size_t>(channels_) + static_cast<std::size_t>(request.stream);
+  Stream& stream = streams_[number];
   const std::int64_t now = context_.engine.now();
   if (stream.free < now) {
     stream.free = now;
@@ -82,14 +89,17 @@ void KernelReducer::post(Rank rank, const ReduceRequest& request) {
   const ChainId chain = context_.blame.extend(context_.cause, scratch_);
   const std::int32_t index = add_operation({rank, request.stream, chain});
   context_.engine.schedule(end, static_cast<std::uint32_t>(RunEvent::kReduceDone), index,
-                           rank * channels_ + request.stream);
+                           rank * channels_ + turns_[number]);
 }
 
 void KernelReducer::append_state(StateWords& words) const {
-  for (const Stream& stream : streams_) {
-    words.add_due(stream.free);
-    if (stream.free <= words.now()) continue;
-    words.add(stream.carry.remainder, stream.memory_bound);
+  for (const Rank rank : taking_part_) {
+    for (int channel = 0; channel < channels_; ++channel) {
+      const Stream& stream = streams_[static_cast<std::size_t>(rank * channels_ + channel)];
+      words.add_due(stream.free);
+      if (stream.free <= words.now()) continue;
+      words.add(stream.carry.remainder, stream.memory_bound);
+    }
   }
 }
 

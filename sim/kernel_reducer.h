@@ -23,6 +23,9 @@ class KernelReducer {
   KernelReducer& operator=(const KernelReducer&) = delete;
 
   Reducer& of(Rank rank);
+  // Before the run, of each rank that takes part: the order in which streams that end at the same
+  // instant are heard, by stream.
+  void take_turns(Rank rank, const std::vector<int>& turns);
   void on_event(RunEvent event, std::int32_t index);
 
   // What decides about the future; and of an operation that is under way.
@@ -64,6 +67,8 @@ class KernelReducer {
   BitRate rate_;
   std::vector<std::unique_ptr<RankReducer>> ranks_;
   std::vector<Stream> streams_;
+  std::vector<std::int32_t> turns_;  // as streams_
+  std::vector<Rank> taking_part_;
   std::vector<std::int64_t> busy_;
   std::vector<std::int64_t> bytes_;
   std::vector<ResourceId> reduce_resources_;

@@ -25,9 +25,10 @@ struct alignas(64) LinkState {
   bool listed = false;        // in the list of starts of this instant
   std::int32_t arriving = 0;  // packets whose arrival is an event to come
   LinkId feeder = kNoLink;    // the one link before it; kNoLink: none is known yet
+  int feeder_copy = 0;        // which copy of that
+  std::int32_t turn = 0;      // among links that may start something at the same instant
   // Credits count units of a train, which may be cut; else 64-byte blocks.
   bool unit_credits = false;
-  bool guarded = false;  // in any class
   ResourceId resource = kNoResource;
   std::int64_t rate = 0;  // bits a second; 0: serialises in no time
   std::int64_t latency = 0;

@@ -33,8 +33,13 @@ void PacketTransport::received(const Packet& packet, std::int64_t delivered) {
     engine.trace(packet.trace).add(path.receiver, Cause::kLatency, node_.nic.receive_latency.ps);
   }
   if (packet.last_of_message) acknowledge(packet, arrived);
-  const bool no_pcie = incoming.credit || engine.length(path.write) == 0;
-  if (no_pcie) engine.release(packet.ingress, packet.ingress_units, arrived, path.receiver);
+  const bool no_pcie = incoming.credit || engine.length(path.flow(FlowKind::kWrite)) == 0;
+  // Of the wire it came by, counted from whoever posted.
+  const Copies& copies = engine.copies();
+  const int ingress_copy = copies.plus(path.shift(FlowKind::kWire), packet.ingress_copy);
+  if (no_pcie) {
+    engine.release(packet, arrived, copies.seen(path.receiver, copies.minus(0, ingress_copy)));
+  }
   if (incoming.credit) {
     engine.trace(packet.trace).add(kNoResource, Cause::kCompletion, node_.nic.completion.ps);
     event_for(packet.message, RunEvent::kCreditArrived, arrived + node_.nic.completion.ps);
@@ -48,13 +53,14 @@ void PacketTransport::received(const Packet& packet, std::int64_t delivered) {
   if (!no_pcie) {
     write.ingress = packet.ingress;
     write.ingress_units = packet.ingress_units;
+    write.ingress_copy = copies.minus(ingress_copy, path.shift(FlowKind::kWrite));
   }
-  engine.send(path.write, write, arrived);
+  send(path, FlowKind::kWrite, write, arrived);
 }
 
 void PacketTransport::acknowledge(const Packet& packet, std::int64_t time) {
   const Message& incoming = message(packet.message);
-  const FlowId flow = path_of(incoming).acknowledge;
+  const FlowId flow = path_of(incoming).flow(FlowKind::kAcknowledge);
   if (flow == kNone) {
     event_for(packet.message, incoming.credit ? RunEvent::kCreditDone : RunEvent::kDataDone, time);
     return;
@@ -180,11 +186,12 @@ void PacketTransport::deliver_arrival(std::int32_t index, const Completion& comp
     parts.count = 0;
     parts.add(kNoResource, Cause::kSlots, whole);
   }
-  const ChainId chain = context_.blame.extend(arrived.chain, parts);
+  const WiredConnection& wires = connection_of(arrived).wires;
+  const int shift = arrived.credit ? context_.engine.copies().minus(0, wires.shift) : wires.shift;
+  const ChainId chain = context_.blame.extend(arrived.chain, parts, shift);
   context_.engine.drop_trace(arrived.trace);
   arrived.trace = kNone;
-  const ConnectionKey& key = connection_of(arrived).key;
-  const Rank rank = arrived.credit ? key.source : key.destination;
+  const Rank rank = arrived.credit ? wires.sent_as.source : wires.received_as.destination;
   let_go(index);
   context_.router.deliver(rank, completion, chain);
   context_.blame.let_go(chain);
@@ -195,8 +202,8 @@ void PacketTransport::deliver_end(std::int32_t index, const Completion& completi
   scratch_.count = 0;
   scratch_.add(kNoResource, Cause::kLatency, context_.engine.now() - ended.posted);
   const ChainId chain = context_.blame.extend(ended.chain, scratch_);
-  const ConnectionKey& key = connection_of(ended).key;
-  const Rank rank = ended.credit ? key.destination : key.source;
+  const WiredConnection& wires = connection_of(ended).wires;
+  const Rank rank = ended.credit ? wires.received_as.destination : wires.sent_as.source;
   let_go(index);
   context_.router.deliver(rank, completion, chain);
   context_.blame.let_go(chain);

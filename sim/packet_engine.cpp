@@ -35,17 +35,25 @@ LinkState initial_state(const Link& link) {
                          : link.credit_return.ps;
   for (int c = 0; c < kTrafficClasses; ++c) {
     state.credits[c].start_with(link.window[c]);
-    if (link.window[c] > 0) state.guarded = true;
   }
   return state;
 }
 
 }  // namespace
 
-PacketEngine::PacketEngine(const Fabric& fabric, Endpoints& endpoints)
-    : fabric_(fabric), endpoints_(endpoints), flows_on_link_(fabric.links().size(), 0) {
+PacketEngine::PacketEngine(const Fabric& fabric, Endpoints& endpoints, const Copies& copies)
+    : fabric_(fabric),
+      endpoints_(endpoints),
+      copies_(copies),
+      flows_on_link_(fabric.links().size(), 0) {
   for (const Link& link : fabric.links()) states_.push_back(initial_state(link));
   starts_.resize(states_.size());
+  links_by_turn_.resize(states_.size());
+  const std::vector<std::int32_t> turns = fabric.turns();
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    states_[i].turn = turns[i];
+    links_by_turn_[static_cast<std::size_t>(turns[i])] = static_cast<LinkId>(i);
+  }
 }
 
 FlowId PacketEngine::add_flow(const FlowSpec& spec) {
@@ -61,10 +69,13 @@ FlowId PacketEngine::add_flow(const FlowSpec& spec) {
     added.unit = static_cast<std::int32_t>(hop.unit.count);
     added.overhead = static_cast<std::int32_t>(hop.overhead.count);
     added.ordinal = flows_on_link_[static_cast<std::size_t>(hop.link)]++;
+    added.resource = copies_.seen(fabric_.link(hop.link).resource, hop.copy);
+    added.copy = static_cast<std::int16_t>(hop.copy);
     added.traffic_class = static_cast<std::uint8_t>(spec.traffic_class);
     added.data = spec.data;
     added.notify_start = spec.notify_start && i == 0;
     added.endpoint_keeps_buffer = spec.endpoint_keeps_buffer;
+    added.first = i == 0;
     added.last = i + 1 == spec.route.size();
     if (!added.last) {
       const RouteHop& next = spec.route[i + 1];
@@ -74,26 +85,34 @@ FlowId PacketEngine::add_flow(const FlowSpec& spec) {
     }
     hops_.push_back(added);
   }
-  if (!spec.route.empty()) {
-    LinkId feeder = kManyFeeders;
-    if (spec.answers != kNone && length(spec.answers) > 0) {
-      feeder = link_of(spec.answers, length(spec.answers) - 1);
-    }
-    for (const RouteHop& hop : spec.route) {
-      add_feeder(hop.link, feeder);
-      feeder = hop.link;
-    }
+  LinkId feeder = kManyFeeders;
+  int feeder_copy = 0;
+  if (spec.answers != kNone && length(spec.answers) > 0) {
+    feeder = link_of(spec.answers, length(spec.answers) - 1);
+    feeder_copy = copy_of(spec.answers, length(spec.answers) - 1);
+  }
+  for (const RouteHop& hop : spec.route) {
+    add_feeder(hop, feeder, feeder_copy);
+    feeder = hop.link;
+    feeder_copy = hop.copy;
   }
   flows_.push_back(flow);
   return static_cast<FlowId>(flows_.size() - 1);
 }
 
-void PacketEngine::add_feeder(LinkId link, LinkId feeder) {
-  LinkState& state = link_state(link);
-  // What a run leaves on the wires when its last rank is done is not decided ahead of its end.
-  if (fabric_.link(link).network) feeder = kManyFeeders;
+void PacketEngine::add_feeder(const RouteHop& hop, LinkId feeder, int feeder_copy) {
+  LinkState& state = link_state(hop.link);
+  const int copy = copies_.minus(feeder_copy, hop.copy);
   const bool first = state.feeder == kNoLink;
-  state.feeder = first || state.feeder == feeder ? feeder : kManyFeeders;
+  if (first) {
+    used_links_.insert(std::lower_bound(used_links_.begin(), used_links_.end(), hop.link),
+                       hop.link);
+  }
+  const bool same = state.feeder == feeder && state.feeder_copy == copy;
+  state.feeder = first || same ? feeder : kManyFeeders;
+  state.feeder_copy = copy;
+  // What a run leaves on the wires when its last rank is done is not decided ahead of its end.
+  if (fabric_.link(hop.link).network) state.feeder = kManyFeeders;
 }
 
 LinkId PacketEngine::first_link(FlowId flow) const {
@@ -119,6 +138,7 @@ std::int32_t PacketEngine::add_trace() {
   const std::int32_t index = free_traces_.back();
   free_traces_.pop_back();
   traces_[static_cast<std::size_t>(index)].count = 0;
+  traces_[static_cast<std::size_t>(index)].shift = 0;
   return index;
 }
 
@@ -159,12 +179,10 @@ void PacketEngine::queue(PacketId id) {
   schedule_arrival(id, queued);
 }
 
-void PacketEngine::schedule_arrival(PacketId id, const Packet& packet) {
-  const std::uint32_t order = packet.ingress == kNoLink
-                                  ? flow_order(static_cast<std::uint32_t>(packet.flow))
-                                  : static_cast<std::uint32_t>(packet.ingress);
+void PacketEngine::schedule_arrival(PacketId id, const Packet& arriving) {
+  const auto order = static_cast<std::uint32_t>(hop_of(arriving).ordinal);
   wheel_.schedule(
-      {packet.ready, event_order(Phase::kArrival, order), event_what(kArrivalEvent, id)});
+      {arriving.ready, event_order(Phase::kArrival, order), event_what(kArrivalEvent, id)});
 }
 
 void PacketEngine::schedule(std::int64_t time, std::uint32_t kind, std::int32_t index,
@@ -259,7 +277,7 @@ void PacketEngine::list_start(LinkId link) {
   LinkState& state = link_state(link);
   if (state.listed) return;
   state.listed = true;
-  starts_[start_count_++] = link;
+  starts_[start_count_++] = state.turn;
 }
 
 void PacketEngine::wake_at(LinkId link, std::int64_t time) {
@@ -274,19 +292,13 @@ void PacketEngine::wake_at(LinkId link, std::int64_t time) {
 // after these.
 void PacketEngine::run_starts() {
   in_starts_ = true;
-  if (start_count_ == 1) {
-    const LinkId only = starts_[0];
-    start_count_ = 0;
-    link_state(only).listed = false;
-    try_start(only);
-  } else {
-    starting_.assign(starts_.begin(), starts_.begin() + static_cast<std::ptrdiff_t>(start_count_));
-    start_count_ = 0;
-    std::sort(starting_.begin(), starting_.end());
-    for (const LinkId link : starting_) {
-      link_state(link).listed = false;
-      try_start(link);
-    }
+  starting_.assign(starts_.begin(), starts_.begin() + static_cast<std::ptrdiff_t>(start_count_));
+  start_count_ = 0;
+  if (starting_.size() > 1) std::sort(starting_.begin(), starting_.end());
+  for (const std::int32_t turn : starting_) {
+    const LinkId link = links_by_turn_[static_cast<std::size_t>(turn)];
+    link_state(link).listed = false;
+    try_start(link);
   }
   in_starts_ = false;
 }

@@ -8,8 +8,8 @@
 //    next link as soon as that link could send it without running dry:
 //      ready = start + latency + max(0, time on this link - time on the next)
 //    and where a network wire is slower than the next, only when it is there whole.
-//  - A free link starts the packet that was ready first, ties by ingress link, then in order of
-//    arrival. On PCIe a class that lacks credits is passed by others, but no read request passes a
+//  - A free link starts the packet that was ready first, ties by flow, then in order of arrival. On
+//  PCIe a class that lacks credits is passed by others, but no read request passes a
 //    posted write.
 //  - InfiniBand credits must be there for the whole packet. PCIe credits are needed TLP by TLP as
 //    the train goes; a train that would outrun them is cut and continues when more are back. While
@@ -26,6 +26,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/copies.h"
 #include "sim/event_wheel.h"
 #include "sim/fabric.h"
 #include "sim/link_state.h"
@@ -53,7 +54,7 @@ struct PacketEngineTotals {
 
 class PacketEngine {
  public:
-  PacketEngine(const Fabric& fabric, Endpoints& endpoints);
+  PacketEngine(const Fabric& fabric, Endpoints& endpoints, const Copies& copies = {});
 
   // Before the run, in a fixed order.
   FlowId add_flow(const FlowSpec& spec);
@@ -69,8 +70,8 @@ class PacketEngine {
   // Endpoints::on_event(kind, index) at `time`; indices below 2^27. Of the same instant those of
   // lower kind come first, then those of lower place.
   void schedule(std::int64_t time, std::uint32_t kind, std::int32_t index, std::int32_t place);
-  // Where an endpoint that kept a buffer lets go of it with no packet following.
-  void release(LinkId ingress, std::int32_t units, std::int64_t time, ResourceId culprit);
+  // Where an endpoint that kept a delivered packet's buffer lets go of it with no packet following.
+  void release(const Packet& delivered, std::int64_t time, ResourceId culprit);
 
   std::int32_t add_trace();
   Trace& trace(std::int32_t index) { return traces_[static_cast<std::size_t>(index)]; }
@@ -97,10 +98,11 @@ class PacketEngine {
   // Its first link; kNoLink for a flow that takes no time.
   LinkId first_link(FlowId flow) const;
   int length(FlowId flow) const { return flows_[static_cast<std::size_t>(flow)].hops; }
-  LinkId link_of(FlowId flow, int hop) const {
-    return hops_[static_cast<std::size_t>(flows_[static_cast<std::size_t>(flow)].first_hop + hop)]
-        .link;
-  }
+  LinkId link_of(FlowId flow, int hop) const { return hop_of(flow, hop).link; }
+  // The link's resource, and which copy of the link it is, as the flow counts copies.
+  ResourceId resource_of(FlowId flow, int hop) const { return hop_of(flow, hop).resource; }
+  int copy_of(FlowId flow, int hop) const { return hop_of(flow, hop).copy; }
+  const Copies& copies() const { return copies_; }
   // Hops that were simulated, and those of repeated periods.
   std::int64_t packet_hops() const { return packet_hops_; }
   std::int64_t repeated_hops() const { return repeated_hops_; }
@@ -134,7 +136,10 @@ class PacketEngine {
     std::int32_t overhead = 0;
     std::int32_t ordinal = 0;
     std::int64_t last_sequence = 0;
+    ResourceId resource = kNoResource;
+    std::int16_t copy = 0;
     std::uint8_t traffic_class = 0;
+    bool first = false;
     bool last = false;
     bool data = false;
     bool notify_start = false;
@@ -160,10 +165,13 @@ class PacketEngine {
 
   void handle(const Event& event);
   void arrive(PacketId id);
-  void add_feeder(LinkId link, LinkId feeder);
+  void add_feeder(const RouteHop& hop, LinkId feeder, int feeder_copy);
+  const FlowHop& hop_of(FlowId flow, int hop) const {
+    return hops_[static_cast<std::size_t>(flows_[static_cast<std::size_t>(flow)].first_hop + hop)];
+  }
   void queue(PacketId id);
   bool try_ahead(LinkId link, LinkState& state, PacketId id);
-  void schedule_arrival(PacketId id, const Packet& packet);
+  void schedule_arrival(PacketId id, const Packet& arriving);
   void list_start(LinkId link);
   void wake_at(LinkId link, std::int64_t time);
   void run_starts();
@@ -187,23 +195,29 @@ class PacketEngine {
   void go_on(PacketId id, LinkId link, std::int64_t serialisation);
   void arrive_at_end(PacketId id, LinkId link, std::int64_t serialisation);
   void trace_start(const Packet& packet, LinkId link);
+  void blame_link(Trace& parts, const FlowHop& hop, Cause cause, std::int64_t ps) const {
+    parts.add(copies_.seen(hop.resource, parts.shift), cause, ps);
+  }
   void append_packet(StateWords& words, const Packet& packet, LinkId queued_at) const;
   void append_events(StateWords& words) const;
 
   const Fabric& fabric_;
   Endpoints& endpoints_;
+  Copies copies_;
   EventWheel wheel_;
   std::vector<LinkState> states_;
   std::vector<Flow> flows_;
   std::vector<FlowHop> hops_;
   std::vector<std::int32_t> flows_on_link_;
+  std::vector<LinkId> used_links_;  // by some flow, ascending
   std::vector<Packet> packets_;
   PacketId free_packet_ = kNone;  // the rest follow by Packet::next
   std::vector<Trace> traces_;
   std::vector<std::int32_t> free_traces_;
-  std::vector<LinkId> starts_;  // room for all links
+  std::vector<LinkId> links_by_turn_;
+  std::vector<std::int32_t> starts_;  // turns of links; room for all
   std::size_t start_count_ = 0;
-  std::vector<LinkId> starting_;
+  std::vector<std::int32_t> starting_;
   bool in_starts_ = false;
   bool ahead_ = false;  // now_ is the start that is being decided, not the time of the run
   std::int64_t now_ = 0;

@@ -12,8 +12,8 @@ void PacketEngine::append_packet(StateWords& words, const Packet& packet, LinkId
   words.add(flow.next_sequence - packet.sequence);
   words.add(packet.hop);
   words.add_message(packet.message);
-  words.add(packet.payload, packet.asked, packet.ingress, packet.ingress_units, packet.extra,
-            packet.units, packet.last_part, packet.last_of_message);
+  words.add(packet.payload, packet.asked, packet.ingress, packet.ingress_units, packet.ingress_copy,
+            packet.extra, packet.units, packet.last_part, packet.last_of_message);
   const bool waits = packet.trace != kNone && queued_at != kNoLink;
   words.add(waits ? stall_total(queued_at) -
                         traces_[static_cast<std::size_t>(packet.trace)].stalled_at_arrival
@@ -22,8 +22,8 @@ void PacketEngine::append_packet(StateWords& words, const Packet& packet, LinkId
 
 void PacketEngine::append_state(StateWords& words) const {
   GRADHAUL_ASSERT(start_count_ == 0, "starts of an instant are decided within it");
-  for (std::size_t i = 0; i < states_.size(); ++i) {
-    const LinkState& link = states_[i];
+  for (const LinkId used : used_links_) {
+    const LinkState& link = state(used);
     words.add_due(link.free);
     words.add(link.free > now_ ? link.carry : 0);
     words.add_time(link.wake);
@@ -34,7 +34,7 @@ void PacketEngine::append_state(StateWords& words) const {
       std::int64_t queued = 0;
       for (PacketId id = link.head[c]; id != kNone;
            id = packets_[static_cast<std::size_t>(id)].next) {
-        append_packet(words, packets_[static_cast<std::size_t>(id)], static_cast<LinkId>(i));
+        append_packet(words, packets_[static_cast<std::size_t>(id)], used);
         ++queued;
       }
       words.add(queued);

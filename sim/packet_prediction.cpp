@@ -59,9 +59,12 @@ void take_row(const PredictionRequest& request, const PacketWorld& world, Bytes 
   row.limited_by = limited_by(world, prediction.resources);
   row.parts = time_parts(world);
   prediction.rows.push_back(std::move(row));
+  const std::int64_t simulated = world.engine().packet_hops();
   prediction.cost.packets += world.transport().packets();
-  prediction.cost.packet_hops += world.engine().packet_hops();
-  prediction.cost.skipped_packet_hops += world.engine().repeated_hops();
+  prediction.cost.packet_hops += simulated;
+  prediction.cost.skipped_packet_hops +=
+      (simulated + world.engine().repeated_hops()) * world.copies() - simulated;
+  prediction.cost.equal_parts = world.copies();
   digest.add(world.digest());
 }
 

@@ -110,7 +110,9 @@ int PacketEngine::choose(LinkState& state, Attempt& best, std::int64_t& retry) {
     const Packet& head = packet(state.head[c]);
     if (chosen != kNone) {
       const Packet& other = packet(state.head[chosen]);
-      if (std::pair(other.ready, other.ingress) <= std::pair(head.ready, head.ingress)) continue;
+      if (std::pair(other.ready, hop_of(other).ordinal) <
+          std::pair(head.ready, hop_of(head).ordinal))
+        continue;
     }
     if (c == kNonPosted && chosen != kPosted && state.head[kPosted] != kNone &&
         packet(state.head[kPosted]).ready <= head.ready) {
@@ -184,6 +186,7 @@ void PacketEngine::start(LinkId link, PacketId id) {
   if (started.trace != kNone) trace_start(started, link);
   started.ingress = link;
   started.ingress_units = static_cast<std::int16_t>(guarded ? form.credits : 0);
+  started.ingress_copy = hop.copy;
   if (hop.notify_start) {
     const Packet copy = started;
     go_on(id, link, serialisation);
@@ -200,9 +203,12 @@ void PacketEngine::give_back(const Packet& leaving, std::int64_t was_free,
   LinkState& state = link_state(leaving.ingress);
   CreditRun run;
   run.units = leaving.ingress_units;
-  run.culprit = culprit;
+  run.culprit = copies_.seen(culprit, copies_.minus(hop_of(leaving).copy, leaving.ingress_copy));
   int c = static_cast<int>(TrafficClass::kPosted);
   run.first = now_ + state.return_after_leaving;
+  const FlowHop& leaving_by = hop_of(leaving);
+  // Of the flow on the link that gets them, or where another flow goes on, on the one it goes by.
+  run.order = leaving_by.first ? leaving_by.ordinal : (&leaving_by)[-1].ordinal;
   if (state.unit_credits) {
     c = hop_of(leaving).traffic_class;
     run.spacing = serialisation / run.units;
@@ -230,13 +236,13 @@ std::int64_t PacketEngine::first_unit_leaves(FlowHop& before, const Packet& leav
   return std::min(now_, std::max(was_free, leaving.ready - wait + unit_wait));
 }
 
-void PacketEngine::release(LinkId ingress, std::int32_t units, std::int64_t time,
-                           ResourceId culprit) {
-  if (units == 0) return;
-  LinkState& state = link_state(ingress);
+void PacketEngine::release(const Packet& delivered, std::int64_t time, ResourceId culprit) {
+  if (delivered.ingress_units == 0) return;
+  LinkState& state = link_state(delivered.ingress);
   constexpr int kPosted = static_cast<int>(TrafficClass::kPosted);
-  state.credits[kPosted].add({time + state.return_after_leaving, 0, units, culprit});
-  if ((state.waiting & 1U) != 0 && state.free <= now_) list_start(ingress);
+  state.credits[kPosted].add({time + state.return_after_leaving, 0, delivered.ingress_units,
+                              culprit, hop_of(delivered).ordinal});
+  if ((state.waiting & 1U) != 0 && state.free <= now_) list_start(delivered.ingress);
 }
 
 // How much later than its head a packet can begin on the next link, lest that one run dry.
@@ -255,7 +261,7 @@ void PacketEngine::go_on(PacketId id, LinkId link, std::int64_t serialisation) {
   std::int64_t wait = 0;
   if (!hop.next_is_slower) {
     wait = tail_wait(hop, moved, serialisation);
-    if (moved.trace != kNone) trace(moved.trace).add(state.resource, Cause::kBusy, wait);
+    if (moved.trace != kNone) blame_link(trace(moved.trace), hop, Cause::kBusy, wait);
   }
   ++moved.hop;
   moved.ready = now_ + state.latency + wait;
@@ -285,6 +291,7 @@ void PacketEngine::arrive_at_end(PacketId id, LinkId link, std::int64_t serialis
   if (moved.ingress_units > 0 && !hop.endpoint_keeps_buffer) {
     CreditRun run;
     run.units = moved.ingress_units;
+    run.order = hop.ordinal;
     if (state.unit_credits) {
       run.first = now_ + state.latency + state.return_after_leaving;
       run.spacing = serialisation / run.units;
@@ -295,7 +302,7 @@ void PacketEngine::arrive_at_end(PacketId id, LinkId link, std::int64_t serialis
     moved.ingress_units = 0;
   }
   if (hop.data) payload_delivered_ += moved.payload;
-  if (moved.trace != kNone) trace(moved.trace).add(state.resource, Cause::kBusy, serialisation);
+  if (moved.trace != kNone) blame_link(trace(moved.trace), hop, Cause::kBusy, serialisation);
   const Packet copy = moved;
   moved.next = free_packet_;
   free_packet_ = id;
@@ -304,15 +311,18 @@ void PacketEngine::arrive_at_end(PacketId id, LinkId link, std::int64_t serialis
 
 void PacketEngine::trace_start(const Packet& started, LinkId link) {
   const LinkState& state = link_state(link);
+  const FlowHop& hop = hop_of(started);
   Trace& parts = trace(started.trace);
   const std::int64_t waited = now_ - started.ready;
   const std::int64_t stalled = std::min(waited, state.stall_total - parts.stalled_at_arrival);
   if (stalled > 0) {
-    const ResourceId culprit = state.credits[hop_of(started).traffic_class].culprit(now_);
-    parts.add(culprit == kNoResource ? state.resource : culprit, Cause::kCredits, stalled);
+    const ResourceId culprit =
+        copies_.seen(state.credits[hop.traffic_class].culprit(now_), hop.copy);
+    parts.add(copies_.seen(culprit == kNoResource ? hop.resource : culprit, parts.shift),
+              Cause::kCredits, stalled);
   }
-  parts.add(state.resource, Cause::kBusy, waited - stalled);
-  parts.add(state.resource, Cause::kLatency, state.latency);
+  blame_link(parts, hop, Cause::kBusy, waited - stalled);
+  blame_link(parts, hop, Cause::kLatency, state.latency);
 }
 
 }  // namespace gradhaul

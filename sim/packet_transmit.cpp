@@ -19,12 +19,10 @@ void PacketTransport::message_ready(std::int32_t index) {
   }
   for (int i = 0; i < read_links(path); ++i) {
     ready.read_backlog[static_cast<std::size_t>(i)] =
-        engine.backlog_total(engine.link_of(path.completion, i));
+        engine.backlog_total(engine.link_of(path.flow(FlowKind::kCompletion), i));
   }
   const std::int64_t turn = ready.credit ? 0 : connection_of(ready).writes++;
-  const std::int64_t pairs =
-      ready.credit || path.kind == PathKind::kPeer ? 1 : communication_.queue_pairs;
-  const auto number = static_cast<std::int32_t>(path.first_queue_pair + turn % pairs);
+  const auto number = static_cast<std::int32_t>(path.first_queue_pair + turn % path.queue_pairs);
   QueuePair& pair = queue_pairs_[static_cast<std::size_t>(number)];
   if (pair.head == kNone) {
     pair.head = index;
@@ -50,7 +48,7 @@ std::int64_t PacketTransport::allowed_payload(Injector& injector, const Message&
       std::min<std::int64_t>(injector.packet_payload - sending.asked % injector.packet_payload,
                              sending.amount - sending.asked);
   if (injector.buffered > 0 && injector.buffered + payload > injector.buffer) return 0;
-  if (injector.tags > 0 && path_of(sending).request != kNone) {
+  if (injector.tags > 0 && path_of(sending).flow(FlowKind::kReadRequest) != kNone) {
     const std::int64_t free = injector.free_tags(context_.engine.now());
     // A packet may need more requests than there are tags at all: then it is fetched in parts.
     const std::int64_t wanted = std::min(injector.requests(payload), injector.tags);
@@ -109,41 +107,49 @@ void PacketTransport::blame_wait_in_nic(Message& sending, const Injector& inject
   const std::int64_t waited = engine.now() - sending.ready;
   if (waited == 0) return;
   Trace& parts = engine.trace(sending.trace);
+  const Path& path = path_of(sending);
   if (injector.out == kNoLink) {
-    parts.add(injector.resource, Cause::kBusy, waited);
+    parts.add(path.sender, Cause::kBusy, waited);
     return;
   }
   const std::int64_t backed_up =
       std::min(waited, engine.backlog_total(injector.out) - sending.wire_backlog);
   const std::int64_t stalled =
       std::min(backed_up, engine.stall_total(injector.out) - sending.wire_stall);
-  const ResourceId culprit = engine.state(injector.out).credits[0].culprit(engine.now());
-  parts.add(culprit == kNoResource ? injector.resource : culprit, Cause::kCredits, stalled);
-  parts.add(injector.resource, Cause::kBusy, backed_up - stalled);
-  const std::int64_t rest = waited - backed_up;
-  const FlowId reads = path_of(sending).completion;
-  if (rest == 0) return;
+  const FlowKind leaving = out_kind(path);
+  const ResourceId culprit = engine.copies().seen(
+      engine.state(injector.out).credits[0].culprit(engine.now()),
+      engine.copies().plus(path.shift(leaving), engine.copy_of(path.flow(leaving), 0)));
+  parts.add(culprit == kNoResource ? path.sender : culprit, Cause::kCredits, stalled);
+  parts.add(path.sender, Cause::kBusy, backed_up - stalled);
+  blame_reads(path, sending, waited - backed_up);
+}
+
+void PacketTransport::blame_reads(const Path& path, const Message& sending, std::int64_t waited) {
+  if (waited == 0) return;
+  PacketEngine& engine = context_.engine;
+  Trace& parts = engine.trace(sending.trace);
+  const FlowId reads = path.flow(FlowKind::kCompletion);
   if (reads == kNone || engine.length(reads) == 0) {
-    parts.add(injector.resource, Cause::kBusy, rest);
+    parts.add(path.sender, Cause::kBusy, waited);
     return;
   }
   std::int64_t most = 0;
-  LinkId narrow = kNoLink;
-  for (int i = 0; i < read_links(path_of(sending)); ++i) {
-    const LinkId link = engine.link_of(reads, i);
-    const std::int64_t grown =
-        engine.backlog_total(link) - sending.read_backlog[static_cast<std::size_t>(i)];
+  int narrow = engine.length(reads) - 1;
+  for (int i = 0; i < read_links(path); ++i) {
+    const std::int64_t grown = engine.backlog_total(engine.link_of(reads, i)) -
+                               sending.read_backlog[static_cast<std::size_t>(i)];
     if (grown > most) {
       most = grown;
-      narrow = link;
+      narrow = i;
     }
   }
-  if (most * 2 >= rest) {
-    parts.add(context_.fabric.link(narrow).resource, Cause::kBusy, rest);
-  } else {
-    const LinkId into_nic = engine.link_of(reads, engine.length(reads) - 1);
-    parts.add(context_.fabric.link(into_nic).resource, Cause::kReadTags, rest);
-  }
+  const bool busy = most * 2 >= waited;
+  // What else holds reads back is counted where they come in.
+  const int blamed = busy ? narrow : engine.length(reads) - 1;
+  parts.add(
+      engine.copies().seen(engine.resource_of(reads, blamed), path.shift(FlowKind::kCompletion)),
+      busy ? Cause::kBusy : Cause::kReadTags, waited);
 }
 
 void PacketTransport::ask(std::int32_t index, std::int64_t payload) {
@@ -152,7 +158,7 @@ void PacketTransport::ask(std::int32_t index, std::int64_t payload) {
   Injector& injector = injectors_[static_cast<std::size_t>(path.injector)];
   asking.asked += static_cast<std::int32_t>(payload);
   injector.buffered += payload;
-  if (path.request == kNone) {
+  if (path.flow(FlowKind::kReadRequest) == kNone) {
     put_on_wire(index, payload, context_.engine.now() + injector.transmit_latency);
     return;
   }
@@ -164,7 +170,7 @@ void PacketTransport::ask(std::int32_t index, std::int64_t payload) {
   request.last_part = request.last_of_message || asking.asked % injector.packet_payload == 0;
   if (request.last_of_message) request.trace = asking.trace;
   injector.tags_used += request.units;
-  context_.engine.send(path.request, request, context_.engine.now());
+  send(path, FlowKind::kReadRequest, request, context_.engine.now());
 }
 
 // The read request is at the GPU: its completions leave as one train.
@@ -176,15 +182,15 @@ void PacketTransport::payload_asked(const Packet& packet, std::int64_t delivered
   completion.trace = packet.trace;
   completion.last_part = packet.last_part;
   completion.last_of_message = packet.last_of_message;
-  if (context_.engine.length(path.completion) == 0) {
-    context_.engine.send(path.completion, completion, delivered);
+  if (context_.engine.length(path.flow(FlowKind::kCompletion)) == 0) {
+    send(path, FlowKind::kCompletion, completion, delivered);
     return;
   }
   if (packet.trace != kNone) {
     context_.engine.trace(packet.trace)
         .add(kNoResource, Cause::kLatency, node_.gpu.read_latency.ps);
   }
-  context_.engine.send(path.completion, completion, delivered + node_.gpu.read_latency.ps);
+  send(path, FlowKind::kCompletion, completion, delivered + node_.gpu.read_latency.ps);
 }
 
 void PacketTransport::payload_in_nic(const Packet& packet, std::int64_t delivered) {
@@ -226,10 +232,10 @@ void PacketTransport::put_on_wire(std::int32_t index, std::int64_t payload, std:
   if (packet.last_of_message) {
     packet.trace = sending.trace;
     context_.engine.trace(sending.trace)
-        .add(injector.resource, Cause::kLatency, injector.transmit_latency);
+        .add(path.sender, Cause::kLatency, injector.transmit_latency);
   }
   if (path.kind == PathKind::kNic && !sending.credit) ++packets_;
-  context_.engine.send(path.out, packet, ready);
+  send(path, out_kind(path), packet, ready);
 }
 
 void PacketTransport::on_first_start(const Packet& packet, std::int64_t /*now*/) {

@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "core/collective_engine.h"
-#include "core/placement.h"
 #include "core/transport.h"
 #include "sim/injector.h"
 #include "sim/memory_ports.h"
@@ -29,15 +28,13 @@ namespace gradhaul {
 
 class PacketTransport {
  public:
-  PacketTransport(RunContext& context, MemoryPorts& memory, const Placement& placement,
-                  const Communication& communication);
+  PacketTransport(RunContext& context, MemoryPorts& memory, const Communication& communication);
   ~PacketTransport();
   PacketTransport(const PacketTransport&) = delete;
   PacketTransport& operator=(const PacketTransport&) = delete;
 
-  // Wires the ends that the ranks' engines name; ends[r] are those of rank r. Throws
-  // SimulationError where no path leads from one to the other.
-  void connect(const std::vector<const std::vector<ConnectionEnd>*>& ends);
+  // Once. ends[r] are those that rank r's engine names; null: it has none.
+  void connect(const Wiring& wiring, const std::vector<const std::vector<ConnectionEnd>*>& ends);
   Transport& of(Rank rank);
 
   // The part of Endpoints that concerns messages.
@@ -52,20 +49,8 @@ class PacketTransport {
 
  private:
   class RankTransport;
-  struct DmaFlows {
-    FlowId request = kNone;
-    FlowId completion = kNone;
-    FlowId write = kNone;
-  };
 
   void add_injectors();
-  void add_connection(const ConnectionKey& key);
-  Path path_between(const Hop& hop, bool credit);
-  Path nic_path(const Hop& hop, bool credit);
-  const DmaFlows& dma_flows(int node, int nic, int gpu);
-  FlowId add_flow(Route route, TrafficClass traffic_class, FlowKind kind, bool data,
-                  FlowId answers = kNone);
-  std::int32_t add_queue_pairs(std::int32_t injector, int count);
 
   void post(Rank rank, const WriteRequest& request);
   std::int32_t add_message(std::int32_t connection, const WriteRequest& request);
@@ -77,6 +62,7 @@ class PacketTransport {
   void put_on_wire(std::int32_t index, std::int64_t payload, std::int64_t ready);
   void wake(std::int32_t injector, std::int64_t time);
   void blame_wait_in_nic(Message& message, const Injector& injector);
+  void blame_reads(const Path& path, const Message& message, std::int64_t waited);
 
   void payload_asked(const Packet& packet, std::int64_t delivered);
   void payload_in_nic(const Packet& packet, std::int64_t delivered);
@@ -107,33 +93,35 @@ class PacketTransport {
     return connections_[static_cast<std::size_t>(m.connection)];
   }
   const Path& path_of(const Message& m) const {
-    return m.credit ? connection_of(m).credit : connection_of(m).data;
+    const WiredConnection& wires = connection_of(m).wires;
+    return m.credit ? wires.credit : wires.data;
   }
+  static FlowKind out_kind(const Path& path) {
+    return path.kind == PathKind::kPeer ? FlowKind::kPeer : FlowKind::kWire;
+  }
+  // Hands a packet whose message is traced to a flow of its path.
+  void send(const Path& path, FlowKind kind, const Packet& packet, std::int64_t ready);
   Message& message(std::int32_t index) { return messages_[static_cast<std::size_t>(index)]; }
   SimulatedConnection& connection_of(const Message& m) {
     return connections_[static_cast<std::size_t>(m.connection)];
   }
   // How many links of the path's reads a message keeps an eye on.
   int read_links(const Path& path) const {
-    if (path.completion == kNone) return 0;
-    return std::min(context_.engine.length(path.completion), Message::kReadLinks);
+    const FlowId completion = path.flow(FlowKind::kCompletion);
+    if (completion == kNone) return 0;
+    return std::min(context_.engine.length(completion), Message::kReadLinks);
   }
-  int node_of(Rank rank) const { return rank / placement_.ranks_per_node; }
-  int gpu_of(Rank rank) const { return rank % placement_.ranks_per_node; }
-  int gpu_index(int node, int gpu) const;
 
   RunContext& context_;
   MemoryPorts& memory_;
-  const Placement& placement_;
   const Communication& communication_;
   const Node& node_;
-  bool free_control_;  // the ideal network: credits and acknowledgements cost nothing
+  bool free_control_;  // the ideal network: packets have no headers
   std::vector<std::unique_ptr<RankTransport>> ranks_;
   std::vector<std::vector<std::int32_t>> local_to_connection_;  // by rank and ConnectionId
   std::vector<SimulatedConnection> connections_;
   std::vector<Injector> injectors_;  // NICs, node by node; then GPUs where they write through PCIe
   std::vector<QueuePair> queue_pairs_;
-  std::vector<DmaFlows> dma_flows_;  // by node, NIC and GPU; made when first used
   std::vector<Message> messages_;
   std::vector<std::int32_t> free_messages_;
   Trace scratch_;

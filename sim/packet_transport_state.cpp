@@ -21,7 +21,9 @@ void PacketTransport::append_state(StateWords& words) const {
     }
     words.add_message(kNone);
   }
-  for (const Injector& injector : injectors_) append_injector(words, injector);
+  for (const Injector& injector : injectors_) {
+    if (injector.out != kNoLink) append_injector(words, injector);
+  }
   // None mentions another.
   for (std::size_t i = 0; i < words.messages().size(); ++i) {
     append_message(words, message(words.messages()[i]));
@@ -63,7 +65,7 @@ void PacketTransport::append_waiting(StateWords& words, const Message& waiting) 
     words.add(engine.stall_total(out) - waiting.wire_stall);
   }
   for (int i = 0; i < read_links(path); ++i) {
-    words.add(engine.backlog_total(engine.link_of(path.completion, i)) -
+    words.add(engine.backlog_total(engine.link_of(path.flow(FlowKind::kCompletion), i)) -
               waiting.read_backlog[static_cast<std::size_t>(i)]);
   }
 }
@@ -75,7 +77,7 @@ void PacketTransport::append_message(StateWords& words, const Message& kept) con
   words.add_chain(kept.chain);
   if (kept.trace == kNone) return words.add(-1);
   const Trace& trace = context_.engine.trace(kept.trace);
-  words.add(trace.count);
+  words.add(trace.count, trace.shift);
   for (int i = 0; i < trace.count; ++i) {
     const TracePart& part = trace.parts[static_cast<std::size_t>(i)];
     words.add(part.resource, static_cast<int>(part.cause), part.ps);

@@ -2,49 +2,38 @@
 
 #include <algorithm>
 #include <sstream>
-
-#include "core/make_schedule.h"
+#include <utility>
 
 namespace gradhaul {
 
 PacketWorld::PacketWorld(const PredictionRequest& request, const Fabric& fabric,
-                         const Placement& placement, std::int64_t count)
+                         const Placement& placement, std::int64_t count, Starts starts)
     : request_(request),
       fabric_(fabric),
-      engine_(fabric, *this),
+      plan_(plan_world(request, fabric, placement, count, starts)),
+      engine_(fabric, *this, plan_.symmetry.copies()),
+      blame_(plan_.symmetry.copies()),
       context_{fabric, engine_, blame_, *this},
       memory_(request.cluster.nodes * request.cluster.node.gpu_count,
               request.cluster.node.gpu.memory_bandwidth) {
-  const Rank ranks = request.cluster.ranks();
-  ScheduleRequest asked;
-  asked.collective = request.workload.collective;
-  asked.algorithm = request.communication.algorithm;
-  asked.ranks = ranks;
-  asked.count = count;
-  asked.datatype = request.workload.datatype;
-  asked.slot_size = request.communication.slot_size;
-  schedule_ = make_schedule(asked, placement);
-  transport_ =
-      std::make_unique<PacketTransport>(context_, memory_, placement, request.communication);
-  kernels_ = std::make_unique<KernelReducer>(context_, memory_, ranks, placement.ranks_per_node,
-                                             schedule_->channels());
-  EngineSettings settings;
-  settings.datatype = request.workload.datatype;
-  settings.reduction = request.workload.reduction;
-  settings.slots = request.communication.slots;
-  settings.slot_size = request.communication.slot_size;
-  std::vector<const std::vector<ConnectionEnd>*> ends;
-  for (Rank rank = 0; rank < ranks; ++rank) {
-    engines_.push_back(std::make_unique<CollectiveEngine>(*schedule_, rank, settings));
-    ends.push_back(&engines_.back()->connections());
+  transport_ = std::make_unique<PacketTransport>(context_, memory_, request.communication);
+  kernels_ = std::make_unique<KernelReducer>(context_, memory_, ranks(), placement.ranks_per_node,
+                                             channels());
+  const auto all = static_cast<std::size_t>(ranks());
+  slots_.assign(all, -1);
+  std::vector<const std::vector<ConnectionEnd>*> ends(all, nullptr);
+  for (const Rank rank : plan_.simulated) {
+    slots_[static_cast<std::size_t>(rank)] = static_cast<int>(engines_.size());
+    engines_.push_back(std::make_unique<CollectiveEngine>(*plan_.schedule, rank, plan_.settings));
+    ends[static_cast<std::size_t>(rank)] = &engines_.back()->connections();
+    kernels_->take_turns(rank, channel_turns(placement, rank));
   }
-  transport_->connect(ends);
-  early_.resize(static_cast<std::size_t>(ranks));
-  begun_.assign(static_cast<std::size_t>(ranks), false);
-  start_times_.assign(static_cast<std::size_t>(ranks), 0);
-  completion_times_.assign(static_cast<std::size_t>(ranks), -1);
-  incomplete_ = ranks;
-  not_begun_ = ranks;
+  transport_->connect(plan_.wiring, ends);
+  early_.resize(all);
+  begun_.assign(all, false);
+  start_times_.assign(all, 0);
+  completion_times_.assign(all, -1);
+  incomplete_ = not_begun_ = static_cast<Rank>(engines_.size());
   if (request.skip_recurrences) {
     recurrence_.emplace(RunState{engine_, *transport_, *kernels_, memory_, blame_, engines_});
   }
@@ -53,6 +42,9 @@ PacketWorld::PacketWorld(const PredictionRequest& request, const Fabric& fabric,
 PacketWorld::~PacketWorld() = default;
 
 void PacketWorld::start_rank(Rank rank, std::int64_t time) {
+  if (!common_start_) common_start_ = time;
+  GRADHAUL_ASSERT(copies() == 1 || time == *common_start_, "copies start together");
+  if (plan_.symmetry.copy(rank) != 0) return;
   start_times_[static_cast<std::size_t>(rank)] = time;
   engine_.schedule(time + request_.cluster.node.gpu.kernel_launch.ps,
                    static_cast<std::uint32_t>(RunEvent::kRankStart), rank, rank);
@@ -70,9 +62,9 @@ void PacketWorld::begin(Rank rank) {
   context_.cause = chain;
   begun_[place] = true;
   --not_begun_;
-  engines_[place]->start(transport_->of(rank), kernels_->of(rank));
+  engine_of(rank).start(transport_->of(rank), kernels_->of(rank));
   // The kernel finds the flags of what came before it ran; what follows waited for its start.
-  for (const Completion& completion : early_[place]) engines_[place]->on_completion(completion);
+  for (const Completion& completion : early_[place]) engine_of(rank).on_completion(completion);
   early_[place].clear();
   context_.cause = kNone;
   note_completion(rank, chain);
@@ -85,7 +77,7 @@ void PacketWorld::deliver(Rank rank, const Completion& completion, ChainId chain
     return;
   }
   context_.cause = chain;
-  engines_[static_cast<std::size_t>(rank)]->on_completion(completion);
+  engine_of(rank).on_completion(completion);
   context_.cause = kNone;
   note_completion(rank, chain);
   if (recurrence_ && not_begun_ == 0 && rank == recurrence_->probe() && recurrence_->due()) {
@@ -95,16 +87,22 @@ void PacketWorld::deliver(Rank rank, const Completion& completion, ChainId chain
 
 void PacketWorld::note_completion(Rank rank, ChainId chain) {
   const auto place = static_cast<std::size_t>(rank);
-  if (completion_times_[place] >= 0 || !engines_[place]->complete()) return;
+  if (completion_times_[place] >= 0 || !engine_of(rank).complete()) return;
   if (recurrence_) recurrence_->end();
-  completion_times_[place] = engine_.elapsed();
-  newly_completed_.push_back(rank);
+  const std::int64_t now = engine_.elapsed();
+  completion_times_[place] = now;
+  for (Rank like = 0; like < ranks(); ++like) {
+    if (plan_.symmetry.home(like) == rank) newly_completed_.push_back(like);
+  }
   --incomplete_;
-  // Completions come in the order of time: the last one noted is the last of all.
+  engine_.stop();
+  // Completions come in the order of time.
+  const bool together = last_chain_ != kNone && completion_time(last_rank_) == now;
+  if (together && last_rank_ < rank) return;
   if (last_chain_ != kNone) blame_.let_go(last_chain_);
   blame_.hold(chain);
   last_chain_ = chain;
-  engine_.stop();
+  last_rank_ = rank;
 }
 
 void PacketWorld::on_first_start(const Packet& packet, std::int64_t now) {
@@ -175,30 +173,60 @@ std::int64_t PacketWorld::end() const {
 }
 
 std::int64_t PacketWorld::bytes_sent(Rank rank) const {
-  return engines_[static_cast<std::size_t>(rank)]->bytes_sent().count;
+  return engines_[slot(plan_.symmetry.home(rank))]->bytes_sent().count;
 }
 
-std::int64_t PacketWorld::busy(LinkId link) const {
-  const LinkState& state = engine_.state(link);
+std::int64_t PacketWorld::busy(LinkId id) const {
+  const LinkState& state = link(id);
   const std::int64_t after = state.free + engine_.repeated_time() - end();
   return state.busy_total - std::max<std::int64_t>(0, after);
+}
+
+std::int64_t PacketWorld::stalled(LinkId id) const {
+  return engine_.stall_elapsed(plan_.symmetry.home_link(id));
+}
+
+int PacketWorld::gpu_of(Rank rank) const {
+  const Cluster& cluster = request_.cluster;
+  return rank / cluster.ranks_per_node * cluster.node.gpu_count + rank % cluster.ranks_per_node;
+}
+
+std::int64_t PacketWorld::kernel_busy(Rank rank) const {
+  return kernels_->busy(plan_.symmetry.home(rank));
+}
+std::int64_t PacketWorld::kernel_bytes(Rank rank) const {
+  return kernels_->bytes(plan_.symmetry.home(rank));
+}
+std::int64_t PacketWorld::memory_busy(Rank rank) const {
+  return memory_.busy(gpu_of(plan_.symmetry.home(rank)));
+}
+std::int64_t PacketWorld::memory_bytes(Rank rank) const {
+  return memory_.bytes(gpu_of(plan_.symmetry.home(rank)));
 }
 
 std::uint64_t PacketWorld::digest() const {
   RunDigest digest;
   for (std::size_t i = 0; i < fabric_.links().size(); ++i) {
-    const LinkDigest& link = engine_.state(static_cast<LinkId>(i)).digest;
-    digest.add(link.value);
-    digest.add(static_cast<std::uint64_t>(link.count));
+    const LinkDigest& served = link(static_cast<LinkId>(i)).digest;
+    digest.add(served.value);
+    digest.add(static_cast<std::uint64_t>(served.count));
     digest.add(static_cast<std::uint64_t>(
-        link.count == 0 ? 0 : link.last_start + engine_.repeated_time()));
+        served.count == 0 ? 0 : served.last_start + engine_.repeated_time()));
   }
-  for (const std::int64_t time : completion_times_) digest.add(static_cast<std::uint64_t>(time));
+  for (Rank rank = 0; rank < ranks(); ++rank) {
+    digest.add(static_cast<std::uint64_t>(completion_time(rank)));
+  }
   return digest.value();
 }
 
 std::vector<TracePart> PacketWorld::critical_path() const {
-  return recurrence_ ? recurrence_->parts(last_chain_) : blame_.parts(last_chain_);
+  std::vector<TracePart> path =
+      recurrence_ ? recurrence_->parts(last_chain_) : blame_.parts(last_chain_);
+  for (TracePart& part : path) part.resource = plan_.symmetry.resource(part.resource);
+  std::sort(path.begin(), path.end(), [](const TracePart& a, const TracePart& b) {
+    return std::pair(a.resource, a.cause) < std::pair(b.resource, b.cause);
+  });
+  return path;
 }
 
 void PacketWorld::check() const {

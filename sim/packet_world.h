@@ -2,7 +2,8 @@
 
 // One collective in the packet model: the ranks' engines on the simulated transport and reducer
 // over one fabric, and what is read off it when all ranks are done. Steps by itself; who drives it
-// (SimGrid, a test) says when each rank starts and how far to run.
+// (SimGrid, a test) says when each rank starts and how far to run. Where ranks are copies of others
+// (sim/symmetry.h), only those others are simulated; what is asked of a copy is theirs.
 
 #include <cstdint>
 #include <memory>
@@ -13,11 +14,11 @@
 #include "core/placement.h"
 #include "core/prediction_request.h"
 #include "core/result.h"
-#include "core/schedule.h"
 #include "sim/kernel_reducer.h"
 #include "sim/packet_transport.h"
 #include "sim/recurrence.h"
 #include "sim/run_context.h"
+#include "sim/world_plan.h"
 
 namespace gradhaul {
 
@@ -25,12 +26,14 @@ class PacketWorld final : private Endpoints, private CompletionRouter {
  public:
   // `count` elements of a rank's message. References outlive the world. Throws SimulationError.
   PacketWorld(const PredictionRequest& request, const Fabric& fabric, const Placement& placement,
-              std::int64_t count);
+              std::int64_t count, Starts starts = Starts::kTogether);
   ~PacketWorld();
   PacketWorld(const PacketWorld&) = delete;
   PacketWorld& operator=(const PacketWorld&) = delete;
 
-  Rank ranks() const { return static_cast<Rank>(engines_.size()); }
+  Rank ranks() const { return plan_.schedule->ranks(); }
+  // Of each rank that is simulated, how many there are like it, itself included.
+  int copies() const { return plan_.symmetry.copies().count(); }
   // Time since the start, skipped periods included.
   std::int64_t now() const { return engine_.elapsed(); }
   // The rank's program reaches the collective at `time`; its kernel runs one launch later.
@@ -47,20 +50,25 @@ class PacketWorld final : private Endpoints, private CompletionRouter {
 
   // When complete:
   std::int64_t completion_time(Rank rank) const {
-    return completion_times_[static_cast<std::size_t>(rank)];
+    return completion_times_[static_cast<std::size_t>(plan_.symmetry.home(rank))];
   }
   std::int64_t end() const;
-  // How long the link's transmitter was busy until then.
+  const LinkState& link(LinkId link) const { return engine_.state(plan_.symmetry.home_link(link)); }
+  // How long the link's transmitter was busy until then, and how long it waited for credits.
   std::int64_t busy(LinkId link) const;
+  std::int64_t stalled(LinkId link) const;
   std::uint64_t digest() const;
   std::int64_t bytes_sent(Rank rank) const;
+  // Time and bytes of the rank's kernels, all channels together, and of its GPU's memory.
+  std::int64_t kernel_busy(Rank rank) const;
+  std::int64_t kernel_bytes(Rank rank) const;
+  std::int64_t memory_busy(Rank rank) const;
+  std::int64_t memory_bytes(Rank rank) const;
   const PacketEngine& engine() const { return engine_; }
   const PacketTransport& transport() const { return *transport_; }
-  const KernelReducer& kernels() const { return *kernels_; }
-  const MemoryPorts& memory() const { return memory_; }
   const Fabric& fabric() const { return fabric_; }
-  int channels() const { return schedule_->channels(); }
-  // Of the rank that was last.
+  int channels() const { return plan_.schedule->channels(); }
+  // Of the rank that was last; of several, the lowest.
   std::vector<TracePart> critical_path() const;
   // What the simulator checks of itself at the end: nothing lost, nothing faster than its rate.
   void check() const;
@@ -73,26 +81,34 @@ class PacketWorld final : private Endpoints, private CompletionRouter {
   void deliver(Rank rank, const Completion& completion, ChainId chain) override;
   void begin(Rank rank);
   void note_completion(Rank rank, ChainId chain);
+  CollectiveEngine& engine_of(Rank rank) { return *engines_[slot(rank)]; }
+  std::size_t slot(Rank rank) const {
+    return static_cast<std::size_t>(slots_[static_cast<std::size_t>(rank)]);
+  }
+  int gpu_of(Rank rank) const;
 
   const PredictionRequest& request_;
   const Fabric& fabric_;
-  std::unique_ptr<Schedule> schedule_;
+  WorldPlan plan_;
   PacketEngine engine_;
   Blame blame_;
   RunContext context_;
   MemoryPorts memory_;
   std::unique_ptr<PacketTransport> transport_;
   std::unique_ptr<KernelReducer> kernels_;
-  std::vector<std::unique_ptr<CollectiveEngine>> engines_;
+  std::vector<std::unique_ptr<CollectiveEngine>> engines_;  // of the simulated ranks
+  std::vector<int> slots_;                                  // by rank, into engines_
   std::optional<Recurrence> recurrence_;
   // Of ranks that have not begun: what their peers have already written to them.
   std::vector<std::vector<Completion>> early_;
   std::vector<bool> begun_;
   std::vector<std::int64_t> start_times_;
+  std::optional<std::int64_t> common_start_;
   std::vector<std::int64_t> completion_times_;
   std::vector<Rank> newly_completed_;
   Rank not_begun_ = 0;
   Rank incomplete_ = 0;
+  Rank last_rank_ = 0;
   ChainId last_chain_ = kNone;
 };
 

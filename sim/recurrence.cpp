@@ -10,20 +10,25 @@ namespace {
 constexpr std::int64_t kWordsPerEvent = 4;
 constexpr std::size_t kMostSeen = 4096;
 constexpr std::int64_t kMostStride = 1 << 20;
-// So often it looks within steps, and so often at all, and finds nothing, before it leaves it.
+// So often it looks within steps, and so often at all, and finds nothing, before it leaves it; in
+// the middle of each step it goes on, that many slices.
 constexpr std::int64_t kMostWithinSteps = 256;
+constexpr std::int64_t kMidStep = 16;
 constexpr std::int64_t kMostFruitless = 2048;
 
 // For each chain, what it is `times` periods later: `once` says which one it continues, and how.
-std::vector<ChainHistory> power(std::vector<ChainHistory> once, std::int64_t times) {
+std::vector<ChainHistory> power(std::vector<ChainHistory> once, std::int64_t times,
+                                const Copies& copies) {
   std::vector<ChainHistory> result;
   for (std::size_t i = 0; i < once.size(); ++i) {
-    result.push_back({static_cast<std::int32_t>(i), {}});
+    result.push_back({static_cast<std::int32_t>(i), 0, {}});
   }
-  const auto then = [](const std::vector<ChainHistory>& late,
-                       const std::vector<ChainHistory>& early) {
+  const auto then = [&](const std::vector<ChainHistory>& late,
+                        const std::vector<ChainHistory>& early) {
     std::vector<ChainHistory> both = late;
-    for (ChainHistory& chain : both) chain.follow(early[static_cast<std::size_t>(chain.origin)]);
+    for (ChainHistory& chain : both) {
+      chain.follow(early[static_cast<std::size_t>(chain.origin)], copies);
+    }
     return both;
   };
   for (; times > 0; times >>= 1) {
@@ -51,7 +56,9 @@ bool Recurrence::due() {
   if (ended_) return false;
   const std::int64_t now = place();
   if (now == last_place_) return false;
-  const bool within = fruitless_ < kMostWithinSteps && now % stride_ == 0;
+  const std::int64_t past_middle = now % step_ - step_ / 2;
+  const bool near_middle = past_middle >= 0 && past_middle < kMidStep * stride_;
+  const bool within = (fruitless_ < kMostWithinSteps || near_middle) && now % stride_ == 0;
   if (now % step_ != 0 && !within) return false;
   last_place_ = now;
   return true;
@@ -70,7 +77,7 @@ void Recurrence::look(std::int64_t limit) {
   if (ended_) return;
   describe();
   const std::uint64_t hash = words_.hash();
-  look_less_often();
+  set_stride();
   ++fruitless_;
   skip(hash, limit);
   close_expired();
@@ -82,11 +89,16 @@ void Recurrence::look(std::int64_t limit) {
   watch(hash);
 }
 
-// Where a look costs more than what happened since the last one.
-void Recurrence::look_less_often() {
+// Less often where a look costs more than what happened since the last one, more often where it
+// would not at half the distance.
+void Recurrence::set_stride() {
   const std::int64_t events = run_.engine.events();
-  if ((events - last_events_) * kWordsPerEvent < static_cast<std::int64_t>(words_.words().size())) {
+  const std::int64_t worth = (events - last_events_) * kWordsPerEvent;
+  const auto words = static_cast<std::int64_t>(words_.words().size());
+  if (worth < words) {
     stride_ = std::min(2 * stride_, kMostStride);
+  } else if (worth >= 2 * words) {
+    stride_ = std::max<std::int64_t>(1, stride_ / 2);
   }
   last_events_ = events;
 }
@@ -165,9 +177,10 @@ void Recurrence::close_last(std::int64_t times) {
   std::vector<ChainHistory> histories;
   histories.reserve(chains.size());
   for (const ChainId chain : chains) histories.push_back(run_.blame.history(chain));
-  if (times > 0) histories = power(std::move(histories), times + 1);
+  const Copies& copies = run_.engine.copies();
+  if (times > 0) histories = power(std::move(histories), times + 1, copies);
   for (std::size_t i = 0; i < chains.size(); ++i) {
-    histories[i].follow(watch.chains[static_cast<std::size_t>(histories[i].origin)]);
+    histories[i].follow(watch.chains[static_cast<std::size_t>(histories[i].origin)], copies);
     run_.blame.set_history(chains[i], std::move(histories[i]));
   }
   watches_.pop_back();
@@ -187,9 +200,10 @@ void Recurrence::close_expired() {
 std::vector<TracePart> Recurrence::parts(ChainId chain) const {
   ChainHistory history = run_.blame.history(chain);
   for (std::size_t i = watches_.size(); i > 0; --i) {
-    history.follow(watches_[i - 1].chains[static_cast<std::size_t>(history.origin)]);
+    history.follow(watches_[i - 1].chains[static_cast<std::size_t>(history.origin)],
+                   run_.engine.copies());
   }
-  return history.parts();
+  return history.parts(run_.engine.copies());
 }
 
 }  // namespace gradhaul

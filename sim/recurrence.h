@@ -70,7 +70,7 @@ class Recurrence {
   };
 
   void describe();
-  void look_less_often();
+  void set_stride();
   void skip(std::uint64_t hash, std::int64_t limit);
   void watch(std::uint64_t hash);
   std::int64_t place() const;

@@ -38,6 +38,8 @@ struct Trace {
   std::array<TracePart, kMaxParts> parts;
   int count = 0;
   std::int64_t stalled_at_arrival = 0;  // of the link the last packet waits for
+  // Copies (sim/copies.h) from whoever posted the message to where its flow is counted from.
+  int shift = 0;
 
   void add(ResourceId resource, Cause cause, std::int64_t ps) {
     if (ps == 0) return;

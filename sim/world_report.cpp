@@ -15,7 +15,7 @@ void add_links(const PacketWorld& world, std::vector<ResourceUse>& uses) {
   const Fabric& fabric = world.fabric();
   for (std::size_t i = 0; i < fabric.links().size(); ++i) {
     const Link& link = fabric.links()[i];
-    const LinkState& state = world.engine().state(static_cast<LinkId>(i));
+    const LinkState& state = world.link(static_cast<LinkId>(i));
     if (state.digest.count == 0) continue;
     ResourceUse& use = uses[static_cast<std::size_t>(link.resource)];
     use.utilisation =
@@ -30,12 +30,11 @@ void add_gpus(const PacketWorld& world, std::vector<ResourceUse>& uses) {
     const int node = rank / cluster.ranks_per_node;
     const int gpu = rank % cluster.ranks_per_node;
     ResourceUse& reduce = uses[static_cast<std::size_t>(world.fabric().reduce_resource(node, gpu))];
-    reduce.bytes = {world.kernels().bytes(rank)};
-    reduce.utilisation = share(world.kernels().busy(rank), world.end() * world.channels());
+    reduce.bytes = {world.kernel_bytes(rank)};
+    reduce.utilisation = share(world.kernel_busy(rank), world.end() * world.channels());
     ResourceUse& memory = uses[static_cast<std::size_t>(world.fabric().memory_resource(node, gpu))];
-    const int index = node * cluster.node.gpu_count + gpu;
-    memory.bytes = {world.memory().bytes(index)};
-    memory.utilisation = share(world.memory().busy(index), world.end());
+    memory.bytes = {world.memory_bytes(rank)};
+    memory.utilisation = share(world.memory_busy(rank), world.end());
   }
 }
 
@@ -54,7 +53,7 @@ std::vector<PortCounters> port_counters(const PacketWorld& world) {
   for (std::size_t i = 0; i < world.fabric().links().size(); ++i) {
     const Link& link = world.fabric().links()[i];
     if (link.port.empty()) continue;
-    const std::int64_t stalled = world.engine().stall_elapsed(static_cast<LinkId>(i));
+    const std::int64_t stalled = world.stalled(static_cast<LinkId>(i));
     if (stalled == 0) continue;
     PortCounters port;
     port.port = link.port;

@@ -61,6 +61,19 @@ TEST(Report, WhatIsNotExactSaysHowFar) {
               HasSubstr("not exact: the time is right to within 1.50 us"));
 }
 
+TEST(Report, WhatWasNotSimulatedSaysWhy) {
+  Prediction prediction = sample_prediction();
+  prediction.cost.packet_hops = 1000;
+  prediction.cost.skipped_packet_hops = 3000;
+  EXPECT_THAT(report(prediction, sample_run()), HasSubstr("3000 hops followed from recurrence)"));
+  prediction.cost.equal_parts = 4;
+  EXPECT_THAT(report(prediction, sample_run()),
+              HasSubstr("3000 hops followed from symmetry (4 equal parts))"));
+  prediction.cost.skipped_packet_hops = 3001;
+  EXPECT_THAT(report(prediction, sample_run()),
+              HasSubstr("followed from symmetry (4 equal parts) and recurrence)"));
+}
+
 TEST(Report, CountersAreToldByShapeOfPortWithTheirRange) {
   Prediction prediction = sample_prediction();
   EXPECT_THAT(report(prediction, sample_run()),

@@ -155,18 +155,39 @@ TEST(Blame, CutsChainsAndJoinsThem) {
   EXPECT_TRUE(blame.parts(one).empty());
   ASSERT_EQ(before.size(), 2U);
   EXPECT_EQ(before[0].origin, -1);
-  ASSERT_EQ(before[0].parts().size(), 2U);
+  ASSERT_EQ(before[0].parts({}).size(), 2U);
   const ChainId after = blame.extend(other, trace_of({{2, Cause::kSlots, 5}}));
   blame.let_go(other);
   blame.let_go(one);
   ChainHistory history = blame.history(after);
   EXPECT_EQ(history.origin, 0);
   ASSERT_EQ(history.entries.size(), 1U);
-  history.follow(before[0]);
+  history.follow(before[0], {});
   blame.set_history(after, history);
   EXPECT_EQ(sums_of(blame, after), (Sums{{{1, Cause::kBusy}, 100}, {{2, Cause::kSlots}, 15}}));
   blame.let_go(after);
   EXPECT_EQ(blame.live(), 0U);
+}
+
+// Three copies in a row, resource 4 of each: what was waited for is seen from where the chain is
+// now.
+TEST(Blame, CountsCopiesFromWhoHoldsTheChain) {
+  const Copies copies(3, 1, 10);
+  Blame blame(copies);
+  const ChainId start = blame.start();
+  const ChainId there = blame.extend(start, trace_of({{4, Cause::kBusy, 100}}), 1);
+  EXPECT_EQ(sums_of(blame, there), (Sums{{{24, Cause::kBusy}, 100}})) << "two on is one back";
+  const std::vector<ChainHistory> before = blame.cut({there});
+  const ChainId beyond = blame.extend(there, trace_of({{4, Cause::kBusy, 7}}), 1);
+  EXPECT_EQ(sums_of(blame, beyond), (Sums{{{24, Cause::kBusy}, 7}}));
+  ChainHistory whole = blame.history(beyond);
+  whole.follow(before[0], copies);
+  blame.set_history(beyond, whole);
+  EXPECT_EQ(sums_of(blame, beyond), (Sums{{{14, Cause::kBusy}, 100}, {{24, Cause::kBusy}, 7}}));
+  const ChainId back = blame.extend(beyond, trace_of({{kNoResource, Cause::kSlots, 1}}), 2);
+  EXPECT_EQ(
+      sums_of(blame, back),
+      (Sums{{{24, Cause::kBusy}, 100}, {{4, Cause::kBusy}, 7}, {{kNoResource, Cause::kSlots}, 1}}));
 }
 
 }  // namespace

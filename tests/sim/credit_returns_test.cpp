@@ -199,5 +199,21 @@ TEST(CreditReturns, BeginsNoUnitWithoutItsCreditWhereRunsCross) {
   }
 }
 
+// Runs that begin at the same time are taken in their order, whichever was added first.
+TEST(CreditReturns, OrderRunsOfTheSameTime) {
+  const CreditRun spread{1'000, 100, 3, 7, 2};
+  const CreditRun together{1'000, 0, 2, 8, 1};
+  for (const bool other_first : {false, true}) {
+    CreditReturns credits;
+    credits.start_with(5);
+    credits.take(5);
+    credits.add(other_first ? together : spread);
+    credits.add(other_first ? spread : together);
+    EXPECT_EQ(credits.time_of(0, 2), 1'000);
+    EXPECT_EQ(credits.time_of(0, 4), 1'100);
+    EXPECT_EQ(credits.culprit(1'000), 7);
+  }
+}
+
 }  // namespace
 }  // namespace gradhaul

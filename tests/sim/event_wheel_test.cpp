@@ -53,7 +53,7 @@ TEST(EventWheel, OrdersByTimeThenPhaseThenIngressThenFirstInFirstOut) {
     wheel.schedule(event_at(time, Phase::kRelease, 7, 1));
     wheel.schedule(event_at(time, Phase::kRelease, 7, 2));
     wheel.schedule(event_at(time - 1, Phase::kArrival, 9, 0));
-    wheel.schedule(event_at(time, Phase::kArrival, kMostLinks - 1, 8));
+    wheel.schedule(event_at(time, Phase::kArrival, kMostFlows - 1, 8));
     EXPECT_EQ(take_all(wheel), (std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9})) << time;
   }
 }

@@ -165,6 +165,7 @@ TEST(Counts, PacketsAreWholeMtusAndARest) {
       request.workload.collective = Collective::kSendRecv;
       request.communication.channels = 1;
       request.communication.slot_size = 4_MiB;
+      request.skip_recurrences = false;
       const RunCost cost = predict(request).cost;
       const std::int64_t packets = 2 * ((size + mtu - 1) / mtu);
       EXPECT_EQ(cost.packets, packets) << size << " in " << mtu;
@@ -181,6 +182,7 @@ TEST(Counts, EachSliceEndsAPacket) {
   request.workload.collective = Collective::kSendRecv;
   request.communication.channels = 1;
   request.communication.slot_size = {10'000};
+  request.skip_recurrences = false;
   EXPECT_EQ(predict(request).cost.packets, 2 * 10 * 3);
 }
 
@@ -190,6 +192,7 @@ TEST(Counts, PacketsPassEverySwitchOfTheNetwork) {
   PredictionRequest request = request_for(cluster, {100 * 4096});
   request.workload.collective = Collective::kSendRecv;
   request.communication.channels = 1;
+  request.skip_recurrences = false;
   EXPECT_EQ(predict(request).cost.packet_hops, 2 * 100 * (2 + 4 + 2));
 }
 

@@ -37,12 +37,12 @@ PredictionRequest busy_request() {
 
 // A world of a request, whose parts outlive it.
 struct Whole {
-  explicit Whole(const PredictionRequest& asked)
+  explicit Whole(const PredictionRequest& asked, Starts starts = Starts::kTogether)
       : request(asked),
         fabric(request.cluster),
         placement(place(request.cluster, request.communication, request.workload.collective)),
         world(request, fabric, placement,
-              request.workload.sizes[0].count / size_of(request.workload.datatype).count) {}
+              request.workload.sizes[0].count / size_of(request.workload.datatype).count, starts) {}
 
   void start_all(std::int64_t time = 0) {
     for (Rank rank = 0; rank < world.ranks(); ++rank) world.start_rank(rank, time);
@@ -170,7 +170,7 @@ TEST(PacketWorld, RanksMayStartAtDifferentTimes) {
   shifted.start_all(5'000'000);
   shifted.run(INT64_MAX - 1, INT64_MAX);
   EXPECT_EQ(shifted.world.end(), even.world.end() + 5'000'000);
-  Whole late(busy_request());
+  Whole late(busy_request(), Starts::kApart);
   for (Rank rank = 0; rank < late.world.ranks(); ++rank) {
     late.world.start_rank(rank, rank == 4 ? 300'000'000 : 0);
   }
@@ -185,7 +185,7 @@ TEST(PacketWorld, ALateRankDelaysAllByItsDelay) {
   PredictionRequest request = request_for(ideal_cluster(2), {2 * 50'000});
   request.cluster.network.topology.leaves = 1;
   request.communication.channels = 1;
-  Whole whole(request);
+  Whole whole(request, Starts::kApart);
   whole.world.start_rank(0, 0);
   whole.world.start_rank(1, 7'000'000);
   whole.run(INT64_MAX - 1, INT64_MAX);

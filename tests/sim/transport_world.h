@@ -27,13 +27,19 @@ class TransportWorld final : private Endpoints, private CompletionRouter {
         engine_(fabric_, *this),
         context_{fabric_, engine_, blame_, *this},
         memory_(cluster.nodes * cluster.node.gpu_count, cluster.node.gpu.memory_bandwidth),
-        transport_(context_, memory_, placement_, communication_),
+        transport_(context_, memory_, communication_),
         kernels_(context_, memory_, cluster.ranks(), cluster.ranks_per_node, streams),
         sinks_(ends_.size(), nullptr) {
     std::vector<const std::vector<ConnectionEnd>*> pointers;
-    for (const auto& of_rank : ends_) pointers.push_back(&of_rank);
-    pointers.resize(static_cast<std::size_t>(cluster.ranks()), &nobody_);
-    transport_.connect(pointers);
+    std::vector<ConnectionKey> keys;
+    for (const auto& of_rank : ends_) {
+      pointers.push_back(&of_rank);
+      for (const ConnectionEnd& end : of_rank) {
+        if (end.sends) keys.push_back(end.key);
+      }
+    }
+    pointers.resize(static_cast<std::size_t>(cluster.ranks()), nullptr);
+    transport_.connect(wire_up(fabric_, placement_, communication_, keys), pointers);
     context_.cause = origin_ = blame_.start();
   }
 
@@ -86,7 +92,6 @@ class TransportWorld final : private Endpoints, private CompletionRouter {
 
   Communication communication_;
   std::vector<std::vector<ConnectionEnd>> ends_;
-  const std::vector<ConnectionEnd> nobody_;
   Placement placement_;
   Fabric fabric_;
   PacketEngine engine_;

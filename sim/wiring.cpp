@@ -1,0 +1,300 @@
+#include "sim/wiring.h"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "core/assert.h"
+#include "core/prediction_request.h"
+
+namespace gradhaul {
+namespace {
+
+constexpr char kNotAcross[] =
+    ": their sockets pass no peer-to-peer, and staging through host memory is not available in "
+    "this version";
+
+using Order = std::array<std::int32_t, 8>;
+
+// Of the reads and writes of one NIC in one GPU's memory, which connections share.
+struct DmaFlows {
+  FlowId request = kNone;
+  FlowId completion = kNone;
+  FlowId write = kNone;
+};
+
+class WiringBuilder {
+ public:
+  WiringBuilder(const Fabric& fabric, const Placement& placement,
+                const Communication& communication)
+      : fabric_(fabric),
+        cluster_(fabric.cluster()),
+        node_(fabric.cluster().node),
+        placement_(placement),
+        communication_(communication),
+        free_control_(cluster_.network.kind == NetworkKind::kIdeal) {
+    dma_flows_.resize(static_cast<std::size_t>(cluster_.nodes * node_.nic_count * node_.gpu_count));
+    for (const std::vector<Rank>& ring : placement.rings) {
+      std::vector<std::int32_t>& places = places_.emplace_back(ring.size());
+      for (std::size_t i = 0; i < ring.size(); ++i) {
+        places[static_cast<std::size_t>(ring[i])] =
+            static_cast<std::int32_t>(i) % placement.ranks_per_node;
+      }
+    }
+  }
+
+  // Places and channel of a connection, and the nodes from its source to its destination.
+  std::array<std::int32_t, 4> shape(const ConnectionKey& key) const {
+    const std::vector<std::int32_t>& places = places_[static_cast<std::size_t>(key.channel)];
+    const int apart = node_of(key.destination) - node_of(key.source);
+    return {places[static_cast<std::size_t>(key.source)],
+            places[static_cast<std::size_t>(key.destination)], key.channel,
+            (apart + cluster_.nodes) % cluster_.nodes};
+  }
+  void add_connection(const ConnectionKey& key);
+  Wiring finish();
+
+ private:
+  struct Draft {
+    Order order{};
+    FlowSpec spec;
+  };
+
+  int node_of(Rank rank) const { return rank / placement_.ranks_per_node; }
+  int gpu_of(Rank rank) const { return rank % placement_.ranks_per_node; }
+  FlowId add_flow(Route route, TrafficClass traffic_class, FlowKind kind, bool data,
+                  const Order& order, FlowId answers = kNone);
+  FlowId add_flow_of(const ConnectionKey& key, bool credit, Route route, FlowKind kind, bool data);
+  const DmaFlows& dma_flows(int node, int nic, int gpu);
+  Path path_between(const ConnectionKey& key, const Hop& hop, bool credit);
+  void take_nic_path(const ConnectionKey& key, const Hop& hop, bool credit, Path& path);
+  void take_peer_path(const ConnectionKey& key, const Hop& hop, bool credit, Path& path);
+  void add_queue_pairs(Path& path, int count);
+
+  const Fabric& fabric_;
+  const Cluster& cluster_;
+  const Node& node_;
+  const Placement& placement_;
+  const Communication& communication_;
+  bool free_control_;  // the ideal network: credits and acknowledgements cost nothing
+  std::vector<std::vector<std::int32_t>> places_;  // by channel and rank
+  std::vector<DmaFlows> dma_flows_;                // by node, NIC and GPU; made when first used
+  std::vector<Draft> drafts_;
+  Wiring wiring_;
+};
+
+FlowId WiringBuilder::add_flow(Route route, TrafficClass traffic_class, FlowKind kind, bool data,
+                               const Order& order, FlowId answers) {
+  Draft& draft = drafts_.emplace_back();
+  draft.order = order;
+  FlowSpec& spec = draft.spec;
+  spec.answers = answers;
+  spec.route = std::move(route);
+  spec.traffic_class = traffic_class;
+  spec.kind = static_cast<std::uint8_t>(kind);
+  spec.data = data;
+  // Both make room for the next packet when one begins to leave.
+  spec.notify_start = kind == FlowKind::kWire || kind == FlowKind::kPeer;
+  spec.endpoint_keeps_buffer = kind == FlowKind::kWire;
+  return static_cast<FlowId>(drafts_.size() - 1);
+}
+
+FlowId WiringBuilder::add_flow_of(const ConnectionKey& key, bool credit, Route route, FlowKind kind,
+                                  bool data) {
+  const auto [source, destination, channel, apart] = shape(key);
+  const auto role = static_cast<std::int32_t>(kind) + (credit ? std::int32_t{kFlowKinds} : 0);
+  return add_flow(std::move(route), TrafficClass::kPosted, kind, data,
+                  {1, source, destination, channel, apart, role, key.source, key.stream});
+}
+
+const DmaFlows& WiringBuilder::dma_flows(int node, int nic, int gpu) {
+  DmaFlows& flows =
+      dma_flows_[static_cast<std::size_t>((node * node_.nic_count + nic) * node_.gpu_count + gpu)];
+  if (flows.request != kNone) return flows;
+  const Route request = fabric_.dma_request(node, nic, gpu);
+  if (request.empty() && !node_.pcie.empty()) {
+    const std::string name = "node" + std::to_string(node);
+    throw SimulationError(name + ".nic" + std::to_string(nic) + " and " + name + ".gpu" +
+                          std::to_string(gpu) + " do not reach each other" + kNotAcross);
+  }
+  const auto order = [&](FlowKind kind) -> Order {
+    return {0, static_cast<std::int32_t>(kind), nic, gpu, node, 0, 0, 0};
+  };
+  flows.request = add_flow(request, TrafficClass::kNonPosted, FlowKind::kReadRequest, false,
+                           order(FlowKind::kReadRequest));
+  flows.completion =
+      add_flow(fabric_.dma_completion(node, nic, gpu), TrafficClass::kCompletion,
+               FlowKind::kCompletion, true, order(FlowKind::kCompletion), flows.request);
+  flows.write = add_flow(fabric_.dma_write(node, nic, gpu), TrafficClass::kPosted, FlowKind::kWrite,
+                         true, order(FlowKind::kWrite));
+  return flows;
+}
+
+void WiringBuilder::add_queue_pairs(Path& path, int count) {
+  path.first_queue_pair = static_cast<std::int32_t>(wiring_.queue_pairs.size());
+  path.queue_pairs = count;
+  wiring_.queue_pairs.insert(wiring_.queue_pairs.end(), static_cast<std::size_t>(count),
+                             path.injector);
+}
+
+void WiringBuilder::take_nic_path(const ConnectionKey& key, const Hop& hop, bool credit,
+                                  Path& path) {
+  const int from = node_of(hop.source);
+  const int to = node_of(hop.destination);
+  path.kind = PathKind::kNic;
+  path.injector = nic_injector(node_, from, hop.source_nic);
+  const int reading = hop.relay_gpu >= 0 ? hop.relay_gpu : gpu_of(hop.source);
+  path.source_gpu = from * node_.gpu_count + reading;
+  path.destination_gpu = to * node_.gpu_count + gpu_of(hop.destination);
+  const Route wire = fabric_.wire(from, hop.source_nic, to, hop.destination_nic);
+  if (wire.empty()) {
+    throw SimulationError("no path leads from node" + std::to_string(from) + ".nic" +
+                          std::to_string(hop.source_nic) + " to node" + std::to_string(to) +
+                          ".nic" + std::to_string(hop.destination_nic) +
+                          ": rails without spines do not meet");
+  }
+  path.sender = fabric_.link(wire.front().link).resource;
+  path.receiver = fabric_.link(wire.back().link).resource;
+  const auto set = [&](FlowKind kind, FlowId flow) {
+    path.flows[static_cast<std::size_t>(kind)] = flow;
+  };
+  set(FlowKind::kWire, add_flow_of(key, credit, wire, FlowKind::kWire, !credit));
+  if (!free_control_) {
+    set(FlowKind::kAcknowledge,
+        add_flow_of(key, credit, fabric_.wire(to, hop.destination_nic, from, hop.source_nic),
+                    FlowKind::kAcknowledge, false));
+  }
+  add_queue_pairs(path, credit ? 1 : communication_.queue_pairs);
+  if (credit) return;
+  const DmaFlows& source = dma_flows(from, hop.source_nic, reading);
+  set(FlowKind::kReadRequest, source.request);
+  set(FlowKind::kCompletion, source.completion);
+  set(FlowKind::kWrite, dma_flows(to, hop.destination_nic, gpu_of(hop.destination)).write);
+  if (hop.relay_gpu < 0) return;
+  set(FlowKind::kRelay,
+      add_flow_of(key, credit, fabric_.peer(from, gpu_of(hop.source), hop.relay_gpu),
+                  FlowKind::kRelay, false));
+}
+
+void WiringBuilder::take_peer_path(const ConnectionKey& key, const Hop& hop, bool credit,
+                                   Path& path) {
+  path.kind = PathKind::kPeer;
+  const int node = node_of(hop.source);
+  path.source_gpu = node * node_.gpu_count + gpu_of(hop.source);
+  path.destination_gpu = node * node_.gpu_count + gpu_of(hop.destination);
+  const Route route = fabric_.peer(node, gpu_of(hop.source), gpu_of(hop.destination));
+  for (const RouteHop& step : route) path.peer_latency += fabric_.link(step.link).latency;
+  if (credit) return;
+  if (route.empty() && !node_.pcie.empty()) {
+    throw SimulationError("node" + std::to_string(node) + ": gpu" +
+                          std::to_string(gpu_of(hop.source)) + " cannot reach gpu" +
+                          std::to_string(gpu_of(hop.destination)) + kNotAcross);
+  }
+  path.flows[static_cast<std::size_t>(FlowKind::kPeer)] =
+      add_flow_of(key, credit, route, FlowKind::kPeer, false);
+  // Where nothing is in the way, nothing leaves by parts either.
+  if (node_.nvlink || route.empty()) return;
+  path.sender = fabric_.link(route.front().link).resource;
+  path.injector = gpu_injector(cluster_, node, gpu_of(hop.source));
+  add_queue_pairs(path, 1);
+}
+
+// Of a credit, `hop` is that of the data turned round.
+Path WiringBuilder::path_between(const ConnectionKey& key, const Hop& hop, bool credit) {
+  Path path;
+  if (credit && free_control_) return path;
+  if (hop.source_nic >= 0) {
+    take_nic_path(key, hop, credit, path);
+  } else {
+    take_peer_path(key, hop, credit, path);
+  }
+  return path;
+}
+
+void WiringBuilder::add_connection(const ConnectionKey& key) {
+  const Hop hop = hop_between(placement_, cluster_, key.channel, key.source, key.destination);
+  Hop back;
+  back.source = hop.destination;
+  back.destination = hop.source;
+  back.source_nic = hop.destination_nic;
+  back.destination_nic = hop.source_nic;
+  WiredConnection added;
+  added.sent_as = added.received_as = key;
+  added.data = path_between(key, hop, false);
+  added.credit = path_between(key, back, true);
+  wiring_.connections.push_back(added);
+}
+
+Wiring WiringBuilder::finish() {
+  std::vector<FlowId> sorted(drafts_.size());
+  std::iota(sorted.begin(), sorted.end(), 0);
+  std::sort(sorted.begin(), sorted.end(), [&](FlowId a, FlowId b) {
+    return drafts_[static_cast<std::size_t>(a)].order < drafts_[static_cast<std::size_t>(b)].order;
+  });
+  std::vector<FlowId> number(drafts_.size());
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    number[static_cast<std::size_t>(sorted[i])] = static_cast<FlowId>(i);
+  }
+  for (const FlowId draft : sorted) {
+    FlowSpec& spec = drafts_[static_cast<std::size_t>(draft)].spec;
+    if (spec.answers != kNone) spec.answers = number[static_cast<std::size_t>(spec.answers)];
+    wiring_.flows.push_back(std::move(spec));
+  }
+  for (WiredConnection& connection : wiring_.connections) {
+    for (Path* path : {&connection.data, &connection.credit}) {
+      for (FlowId& flow : path->flows) {
+        if (flow != kNone) flow = number[static_cast<std::size_t>(flow)];
+      }
+    }
+  }
+  return std::move(wiring_);
+}
+
+}  // namespace
+
+Wiring wire_up(const Fabric& fabric, const Placement& placement, const Communication& communication,
+               std::vector<ConnectionKey> keys) {
+  WiringBuilder builder(fabric, placement, communication);
+  std::sort(keys.begin(), keys.end(), [&](const ConnectionKey& a, const ConnectionKey& b) {
+    return std::pair(builder.shape(a), a) < std::pair(builder.shape(b), b);
+  });
+  for (const ConnectionKey& key : keys) builder.add_connection(key);
+  Wiring wiring = builder.finish();
+  // Of connections of the same shape, first the data, then the credits.
+  for (std::size_t first = 0, next = 0; first < keys.size(); first = next) {
+    while (next < keys.size() && builder.shape(keys[next]) == builder.shape(keys[first])) ++next;
+    for (std::size_t i = first; i < next; ++i) {
+      wiring.connections[i].data.place = static_cast<std::int32_t>(first + i);
+      wiring.connections[i].credit.place = static_cast<std::int32_t>(next + i);
+    }
+  }
+  return wiring;
+}
+
+std::vector<const Path*> in_place_order(const Wiring& wiring) {
+  std::vector<const Path*> paths(2 * wiring.connections.size());
+  for (const WiredConnection& connection : wiring.connections) {
+    for (const Path* path : {&connection.data, &connection.credit}) {
+      paths[static_cast<std::size_t>(path->place)] = path;
+    }
+  }
+  return paths;
+}
+
+std::vector<int> channel_turns(const Placement& placement, Rank rank) {
+  std::vector<std::pair<std::ptrdiff_t, int>> turns;
+  for (int channel = 0; channel < placement.channels; ++channel) {
+    const std::vector<Rank>& ring = placement.rings[static_cast<std::size_t>(channel)];
+    const auto place = std::find(ring.begin(), ring.end(), rank) - ring.begin();
+    turns.emplace_back(place % placement.ranks_per_node, channel);
+  }
+  std::sort(turns.begin(), turns.end());
+  std::vector<int> result(turns.size());
+  for (std::size_t i = 0; i < turns.size(); ++i) {
+    result[static_cast<std::size_t>(turns[i].second)] = static_cast<int>(i);
+  }
+  return result;
+}
+
+}  // namespace gradhaul

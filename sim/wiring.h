@@ -1,0 +1,94 @@
+#pragma once
+
+// Who sends to whom, by which flows over which links: all of a simulated transport that is settled
+// before it runs, as plain data.
+//
+// Flows and connections are numbered by what they are, not by where: first by the places of source
+// and destination in their node's part of the ring, channel, and how many nodes lie between; only
+// then by kind and source. Numbers settle ties, so parts of a cluster that are alike settle them
+// alike.
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "core/communication.h"
+#include "core/connection.h"
+#include "core/placement.h"
+#include "sim/packet.h"
+
+namespace gradhaul {
+
+// Kinds of flows, by what happens at their end.
+enum class FlowKind : std::uint8_t {
+  kReadRequest,  // NIC asks a GPU for payload
+  kCompletion,   // payload comes to the NIC
+  kWire,         // NIC to NIC
+  kWrite,        // NIC to GPU
+  kAcknowledge,  // NIC to NIC, back
+  kPeer,         // GPU to GPU of one node
+  kRelay,        // GPU to the GPU whose NIC sends it on
+};
+inline constexpr std::size_t kFlowKinds = 7;
+
+enum class PathKind : std::uint8_t {
+  kNic,      // through a NIC, perhaps by way of another GPU first
+  kPeer,     // within the node
+  kInstant,  // costs nothing: credits of the ideal network
+};
+
+// One direction of one connection, for data or for credits.
+struct Path {
+  PathKind kind = PathKind::kInstant;
+  std::int32_t place = 0;  // among all paths, where their messages do something at one instant
+  std::int32_t injector = kNone;  // kNic; kPeer where GPUs write through PCIe
+  std::int32_t first_queue_pair = kNone;
+  int queue_pairs = 0;
+  std::int32_t source_gpu = 0;        // whose memory is read, among all GPUs of the cluster
+  std::int32_t destination_gpu = 0;   // whose memory is written
+  ResourceId sender = kNoResource;    // the link by which it leaves
+  ResourceId receiver = kNoResource;  // the NIC at the far end
+  std::array<FlowId, kFlowKinds> flows{kNone, kNone, kNone, kNone, kNone, kNone, kNone};
+  // Copies (sim/copies.h) from whoever posts to where each flow is counted from.
+  std::array<int, kFlowKinds> shifts{};
+  Duration peer_latency;  // kPeer: of a credit, which is a single store
+
+  FlowId flow(FlowKind of) const { return flows[static_cast<std::size_t>(of)]; }
+  int shift(FlowKind of) const { return shifts[static_cast<std::size_t>(of)]; }
+};
+
+struct WiredConnection {
+  ConnectionKey sent_as;      // what the source calls it
+  ConnectionKey received_as;  // what the destination calls it: the same, but for copies
+  Path data;
+  Path credit;
+  int shift = 0;  // copies from its source to its destination
+};
+
+struct Wiring {
+  std::vector<FlowSpec> flows;
+  std::vector<WiredConnection> connections;
+  std::vector<std::int32_t> queue_pairs;  // the injector of each
+};
+
+// Injectors: NICs, node by node; then GPUs, which write to each other where there is no NVLink.
+constexpr std::int32_t nic_injector(const Node& node, int of_node, int nic) {
+  return of_node * node.nic_count + nic;
+}
+constexpr std::int32_t gpu_injector(const Cluster& cluster, int of_node, int gpu) {
+  return cluster.nodes * cluster.node.nic_count + of_node * cluster.node.gpu_count + gpu;
+}
+
+// Of `keys`, in any order, each once. Throws SimulationError where no path leads from one to the
+// other.
+Wiring wire_up(const Fabric& fabric, const Placement& placement, const Communication& communication,
+               std::vector<ConnectionKey> keys);
+
+// All paths by their places.
+std::vector<const Path*> in_place_order(const Wiring& wiring);
+
+// In a rank, channels by the place that the rank has in its node's part of their rings: in this
+// order they take turns where they ask for something at the same instant.
+std::vector<int> channel_turns(const Placement& placement, Rank rank);
+
+}  // namespace gradhaul

@@ -1,0 +1,47 @@
+#include "sim/world_plan.h"
+
+#include <algorithm>
+
+#include "core/engine_layout.h"
+#include "sim/connection_traffic.h"
+
+namespace gradhaul {
+namespace {
+
+std::vector<ConnectionKey> connection_keys(const WorldPlan& plan) {
+  std::vector<ConnectionKey> keys;
+  for (Rank rank = 0; rank < plan.schedule->ranks(); ++rank) {
+    const EngineLayout layout =
+        lay_out(*plan.schedule, rank, plan.settings.slots, plan.settings.slot_size);
+    for (const ConnectionEnd& end : layout.connections) {
+      if (end.sends) keys.push_back(end.key);
+    }
+  }
+  return keys;
+}
+
+}  // namespace
+
+WorldPlan plan_world(const PredictionRequest& request, const Fabric& fabric,
+                     const Placement& placement, std::int64_t count, Starts starts) {
+  WorldPlan plan;
+  plan.schedule = make_schedule(schedule_request(request, count), placement);
+  plan.settings.datatype = request.workload.datatype;
+  plan.settings.reduction = request.workload.reduction;
+  plan.settings.slots = request.communication.slots;
+  plan.settings.slot_size = request.communication.slot_size;
+  plan.wiring = wire_up(fabric, placement, request.communication, connection_keys(plan));
+  if (request.skip_recurrences && starts == Starts::kTogether) {
+    plan.symmetry = find_symmetry(fabric, placement, *plan.schedule, plan.wiring);
+  }
+  for (Rank rank = 0; rank < request.cluster.ranks(); ++rank) {
+    if (plan.symmetry.copy(rank) == 0) plan.simulated.push_back(rank);
+  }
+  if (plan.symmetry.copies().count() > 1) {
+    plan.wiring = fold(plan.wiring, plan.symmetry, request.cluster.node.gpu_count,
+                       request.cluster.ranks_per_node);
+  }
+  return plan;
+}
+
+}  // namespace gradhaul
