@@ -1,10 +1,11 @@
 # shellcheck shell=bash disable=SC2034
-# What building and testing take, by the names that Debian 12 and Ubuntu 24.04 use. Sourced by
-# scenarios/run.sh and tests/run.sh.
+# What building, testing and comparing take, by the names that Debian 12 and Ubuntu 24.04 use.
+# Sourced by scenarios/run.sh, tests/run.sh and tests/bench/run.sh.
 
 build_packages=(build-essential cmake ninja-build libcli11-dev libfmt-dev libsimgrid-dev
                 libyaml-cpp-dev nlohmann-json3-dev)
 test_packages=(clang-format git libbenchmark-dev libgmock-dev libgtest-dev python3)
+bench_packages=(libns3-dev python3-matplotlib)
 
 say() { echo "== $*" >&2; }
 

@@ -39,6 +39,7 @@ LIBRARIES = {
     "gtest/": {"tests"},
     "gmock/": {"tests"},
     "benchmark/": {"tests"},
+    "ns3/": {"tests"},
     "infiniband/": {"backends"},
     "cuda": {"backends"},
 }
