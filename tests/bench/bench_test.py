@@ -5,11 +5,11 @@ the peers are there, they take as long as the closed form of the ring says.
 """
 
 import argparse
-import re
 import shutil
 import sys
 import unittest
 from pathlib import Path
+from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.dont_write_bytecode = True
@@ -18,6 +18,7 @@ sys.dont_write_bytecode = True
 import comparison_table
 import growth
 import measured_runs
+import peers
 import ring_trace
 
 BUILD = None
@@ -106,7 +107,30 @@ class Cheapest(unittest.TestCase):
             measured_runs.cheapest(iter(runs).__next__)
 
 
-class Peers(unittest.TestCase):
+class Ratios(unittest.TestCase):
+    def test_only_equal_work_is_compared(self):
+        with self.assertRaises(ValueError):
+            peers.same_hops(measured_runs.Cost(1, 1.0, 1.0, 100, 0),
+                            measured_runs.Cost(1, 1.0, 1.0, 101, 0))
+
+    def test_what_did_not_run_is_said_to_be_extrapolated(self):
+        # ns-3 moved 1000 hops in 2 s; the ring of 1 GiB has 32000, and took gradhaul 0.5 s: 64 s,
+        # 128 times as long.
+        peer = measured_runs.Cost(1, 2.0, 2.1, 1000, 0)
+        ours = measured_runs.Cost(1, 0.5, 0.6, 32000, 0)
+        with mock.patch.object(measured_runs, "gradhaul", return_value=ours):
+            row = peers.one_gibibyte("gradhaul", 32 << 20, None, peer)
+        self.assertEqual("ns-3: 64.0 s (extrapolated from 32MiB, did not run)", row.peer)
+        self.assertEqual("128 ×", row.ratio)
+
+    def test_what_ran_is_quoted(self):
+        peer = measured_runs.Cost(1, 40.0, 41.0, 32000, 0)
+        ours = measured_runs.Cost(1, 0.5, 0.6, 32000, 0)
+        row = peers.one_gibibyte("gradhaul", 1 << 30, ours, peer)
+        self.assertEqual(("ns-3: 40.0 s (ran)", "80 ×"), (row.peer, row.ratio))
+
+
+class AgainstClosedForms(unittest.TestCase):
     """A ring of N over ideal links takes 2(N - 1) times latency and chunk."""
 
     @unittest.skipUnless(shutil.which("smpirun"), "no smpirun (package libsimgrid-dev)")
