@@ -8,7 +8,8 @@ of sizes.
 
 from pathlib import Path
 
-# SMPI adds the envelope (tag, rank, communicator) to what each message takes on the wire.
+# SMPI adds the envelope (tag, rank, communicator) to what each message takes on the wire: SimGrid
+# 3.32, src/smpi/mpi/smpi_request.cpp, Request::start.
 ENVELOPE_BYTES = 16
 
 # CM02 without factors, without traffic against the direction of data and without TCP's window is
