@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "sim/schedule_symmetry.h"
 #include "sim/symmetry.h"
 
 namespace gradhaul {
@@ -27,6 +28,7 @@ class Image {
   std::int32_t of(std::int32_t from) const {
     return from < 0 ? -1 : to_[static_cast<std::size_t>(from)];
   }
+  const std::vector<std::int32_t>& all() const { return to_; }
   std::vector<std::int32_t> take() { return std::move(to_); }
 
  private:
@@ -97,7 +99,8 @@ class MoveChecker {
     move_ranks(nodes, gpus);
     // What takes longest comes last.
     const bool kept = take_channels() && take_connections() && keeps_turns() &&
-                      keeps_order_of_links() && same_schedule();
+                      keeps_order_of_links() &&
+                      asks_for_the_same(schedule_, ranks_.all(), channels_.all());
     if (!kept) return std::nullopt;
     SymmetryMove move;
     move.nodes = nodes;
@@ -116,9 +119,6 @@ class MoveChecker {
   void move_ranks(int nodes, int gpus);
   bool take_channels();
   bool same_ring(int channel, int image) const;
-  bool same_schedule() const;
-  bool same_items(Rank rank, int channel, int lane) const;
-  bool same_item(const Item& item, const Item& image) const;
   bool take_connections();
   bool take_path(const Path& path, const Path& image);
   bool take_flow(FlowId flow, FlowId image);
@@ -178,60 +178,6 @@ bool MoveChecker::take_channels() {
     if (image == placement_.channels) return false;
     taken[static_cast<std::size_t>(image)] = true;
     channels_.set(channel, image);
-  }
-  return true;
-}
-
-bool MoveChecker::same_item(const Item& item, const Item& image) const {
-  if (item.operation != image.operation || item.span.count != image.span.count ||
-      item.receive_count != image.receive_count || item.send_count != image.send_count ||
-      item.after.has_value() != image.after.has_value()) {
-    return false;
-  }
-  for (std::size_t i = 0; i < static_cast<std::size_t>(item.receive_count); ++i) {
-    if (ranks_.of(item.receives[i].peer) != image.receives[i].peer ||
-        item.receives[i].stream != image.receives[i].stream) {
-      return false;
-    }
-  }
-  for (std::size_t i = 0; i < static_cast<std::size_t>(item.send_count); ++i) {
-    if (ranks_.of(item.sends[i].peer) != image.sends[i].peer ||
-        item.sends[i].stream != image.sends[i].stream ||
-        item.sends[i].span.count != image.sends[i].span.count) {
-      return false;
-    }
-  }
-  return !item.after ||
-         (item.after->lane == image.after->lane && item.after->index == image.after->index);
-}
-
-// Slices of a step are full slots and a rest, so that its first and last tell it apart.
-bool MoveChecker::same_items(Rank rank, int channel, int lane) const {
-  const Rank to = ranks_.of(rank);
-  const int image = channels_.of(channel);
-  const std::int64_t step = schedule_.slices_per_step(channel);
-  const std::int64_t items = schedule_.items(rank, channel, lane);
-  if (schedule_.slices_per_step(image) != step || schedule_.items(to, image, lane) != items) {
-    return false;
-  }
-  for (std::int64_t first = 0; first < items; first += step) {
-    for (const std::int64_t index : {first, first + step - 1}) {
-      if (!same_item(schedule_.item(rank, channel, lane, index),
-                     schedule_.item(to, image, lane, index))) {
-        return false;
-      }
-    }
-  }
-  return true;
-}
-
-bool MoveChecker::same_schedule() const {
-  for (int channel = 0; channel < schedule_.channels(); ++channel) {
-    for (Rank rank = 0; rank < cluster_.ranks(); ++rank) {
-      for (int lane = 0; lane < schedule_.lanes(); ++lane) {
-        if (!same_items(rank, channel, lane)) return false;
-      }
-    }
   }
   return true;
 }
