@@ -13,7 +13,7 @@
 
 namespace gradhaul {
 
-enum class Fidelity : std::uint8_t { kPacket, kAnalytic };
+enum class Fidelity : std::uint8_t { kPacket, kFlow, kAnalytic };
 
 // Told now and then, at most some hundred times a run, how far it is.
 class ProgressSink {
@@ -31,7 +31,7 @@ struct PredictionRequest {
   Communication communication;
   Fidelity fidelity = Fidelity::kPacket;
   std::uint64_t seed = 1;
-  // Packets: whether periods that recur are accounted for without being stepped through.
+  // Packets and flows: whether periods that recur are accounted for without being stepped through.
   bool skip_recurrences = true;
   ProgressSink* progress = nullptr;
   // Set from a signal handler: the run ends at the next opportunity, keeping the finished rows.

@@ -4,6 +4,9 @@
 
 #include <limits>
 
+#include "core/channel_groups.h"
+#include "core/placement.h"
+#include "core/topology_size.h"
 #include "scenarios/annotations.h"
 #include "scenarios/cluster_reader.h"
 #include "scenarios/communication_reader.h"
@@ -21,15 +24,39 @@ void require(MappingReader& reader, std::string_view key, std::string_view examp
   }
 }
 
-void read_simulation(MappingReader reader, Scenario& scenario) {
+// The fluid model has room for so many flows.
+void check_flows(MappingReader& reader, const Scenario& scenario) {
+  const Collective collective = scenario.workload.collective;
+  const Algorithm algorithm = scenario.communication.algorithm;
+  Cluster cluster = scenario.cluster;
+  std::int64_t flows = grouped_connections(1, cluster.ranks(), collective, algorithm);
+  if (flows <= kMostGroupedConnections) {
+    if (cluster.nodes > 1) {
+      cluster.network.topology =
+          size_topology(cluster.network, cluster.nodes, cluster.node.nic_count).topology;
+    }
+    const Placement placement = place(cluster, scenario.communication, collective);
+    const std::size_t groups = channel_groups(placement, cluster).size();
+    flows = grouped_connections(groups, cluster.ranks(), collective, algorithm);
+  }
+  if (flows <= kMostGroupedConnections) return;
+  reader.report("fidelity",
+                fmt::format("flow carries no more than {} flows from rank to rank, here "
+                            "{} or more: use analytic, or fewer nodes or channels",
+                            kMostGroupedConnections, flows));
+}
+
+// `understood`: everything else has been read without a mistake.
+void read_simulation(MappingReader reader, bool understood, Scenario& scenario) {
   scenario.fidelity = static_cast<Fidelity>(reader.choice(
       "fidelity",
-      {.otherwise = {"packet"}, .available = {"packet", "analytic"}, .unavailable = {"flow"}}));
+      {.otherwise = {"packet"}, .available = {"packet", "flow", "analytic"}, .unavailable = {}}));
   scenario.seed = static_cast<std::uint64_t>(
       reader.count("seed", {.otherwise = {"1"},
                             .least = 0,
                             .most = std::numeric_limits<std::int64_t>::max(),
                             .words = {}}));
+  if (understood && scenario.fidelity == Fidelity::kFlow) check_flows(reader, scenario);
   reader.finish();
 }
 
@@ -69,7 +96,8 @@ void read_whole(const TreeNode& tree, Scenario& scenario, Problems& problems) {
   if (reader.has("cluster")) {
     shown.splice(shown.end(), shown, std::prev(shown.end(), 2));
   }
-  read_simulation(reader.mapping("simulation"), scenario);
+  const bool whole = understood != nullptr && problems.empty();
+  read_simulation(reader.mapping("simulation"), whole, scenario);
   reader.finish();
 }
 

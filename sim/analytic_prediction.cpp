@@ -7,54 +7,13 @@
 #include "sim/analytic_bracket.h"
 #include "sim/analytic_path.h"
 #include "sim/link_digest.h"
+#include "sim/load_report.h"
 #include "sim/path_report.h"
 #include "sim/prediction_row.h"
 #include "sim/run_cost.h"
 
 namespace gradhaul {
 namespace {
-
-double share(std::int64_t part, std::int64_t whole) {
-  return whole > 0 ? std::min(1.0, static_cast<double>(part) / static_cast<double>(whole)) : 0;
-}
-
-void add_links(const ResourceLoad& load, std::int64_t end, std::vector<ResourceUse>& uses) {
-  for (std::size_t i = 0; i < load.links.size(); ++i) {
-    const auto id = static_cast<LinkId>(i);
-    ResourceUse& use = uses[static_cast<std::size_t>(load.fabric().link(id).resource)];
-    use.utilisation = std::max(use.utilisation, share(load.busy(id).ps, end));
-    use.bytes += load.links[i].payload;
-  }
-}
-
-void add_gpus(const ResourceLoad& load, std::int64_t end, std::vector<ResourceUse>& uses) {
-  const Fabric& fabric = load.fabric();
-  const int per_node = fabric.cluster().node.gpu_count;
-  for (Rank rank = 0; rank < load.ranks(); ++rank) {
-    const int gpu = load.gpu_of(rank);
-    ResourceUse& reduce =
-        uses[static_cast<std::size_t>(fabric.reduce_resource(gpu / per_node, gpu % per_node))];
-    std::int64_t busy = 0;
-    for (int channel = 0; channel < load.channels(); ++channel) {
-      busy += load.kernel_time(rank, channel).ps;
-      reduce.bytes += load.kernel(rank, channel).bytes;
-    }
-    reduce.utilisation = share(busy, end * load.channels());
-    ResourceUse& memory =
-        uses[static_cast<std::size_t>(fabric.memory_resource(gpu / per_node, gpu % per_node))];
-    memory.bytes = load.memory[static_cast<std::size_t>(gpu)].bytes;
-    memory.utilisation = share(load.memory_time(gpu).ps, end);
-  }
-}
-
-std::vector<ResourceUse> resource_uses(const ResourceLoad& load, std::int64_t end,
-                                       const std::vector<TracePart>& path) {
-  std::vector<ResourceUse> uses = named_uses(load.fabric().resources());
-  add_links(load, end, uses);
-  add_gpus(load, end, uses);
-  finish_uses(path, uses);
-  return uses;
-}
 
 std::string microseconds(Duration time) {
   char text[40];

@@ -2,6 +2,7 @@
 
 #include "core/topology_size.h"
 #include "sim/analytic_prediction.h"
+#include "sim/flow_prediction.h"
 #include "sim/packet_prediction.h"
 
 namespace gradhaul {
@@ -14,8 +15,15 @@ Prediction predict(const PredictionRequest& request) {
     if (!topology.errors.empty()) throw SimulationError(topology.errors.front());
     sized.cluster.network.topology = topology.topology;
   }
-  return request.fidelity == Fidelity::kAnalytic ? predict_analytically(sized)
-                                                 : predict_packets(sized);
+  switch (request.fidelity) {
+    case Fidelity::kPacket:
+      break;
+    case Fidelity::kFlow:
+      return predict_flows(sized);
+    case Fidelity::kAnalytic:
+      return predict_analytically(sized);
+  }
+  return predict_packets(sized);
 }
 
 }  // namespace gradhaul

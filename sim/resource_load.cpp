@@ -78,6 +78,22 @@ Duration ResourceLoad::read_bound(const NicLoad& nic) const {
   return least;
 }
 
+Duration ResourceLoad::occupied(LinkId id) const {
+  const LinkLoad& load = links[static_cast<std::size_t>(id)];
+  Duration most = busy(id);
+  for (int c = 0; c < kTrafficClasses; ++c) {
+    const std::int64_t window = fabric_.link(id).window[c];
+    if (window > 0) most = std::max(most, Duration{quotient(load.credit_time[c], window)});
+  }
+  return most;
+}
+
+Duration ResourceLoad::occupied(const NicLoad& nic) const {
+  const std::int64_t rate = fabric_.cluster().node.nic.message_rate;
+  const Duration posting{rate > 0 ? 1'000'000'000'000 / rate * nic.messages : 0};
+  return std::max(posting, read_bound(nic));
+}
+
 Duration ResourceLoad::kernel_time(Rank rank, int channel) const {
   return rounded_down(kernel(rank, channel).bytes, fabric_.cluster().node.gpu.reduce_bandwidth);
 }

@@ -66,6 +66,10 @@ class ResourceLoad {
 
   // At its full rate, trailing bytes included.
   Duration busy(LinkId link) const;
+  // And what the credits of its far end allow, all together; of a NIC, what its reads' tags, its
+  // buffer and its message rate allow. So long each is in use, however its load is spread.
+  Duration occupied(LinkId link) const;
+  Duration occupied(const NicLoad& nic) const;
   Duration kernel_time(Rank rank, int channel) const;
   Duration memory_time(int gpu) const;
 

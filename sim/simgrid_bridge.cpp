@@ -6,8 +6,8 @@
 //  - SimGrid's clock is a double. The packet clock is integer picoseconds, never a sum of steps;
 //    whether an event is due is compared in doubles with two units in the last place of slack,
 //    since past some 2000 s one unit is more than half a picosecond.
-//  - There is one engine in a process, and it may run again when new actors have been created. Each
-//    world counts from the clock at its beginning.
+//  - There is one engine at a time in a process. A world has one of its own, and counts from the
+//    clock at its beginning, which goes on from engine to engine.
 //  - Rates and failures of packet links are the packet engine's own: SimGrid's profiles overshoot
 //    with a model like this one.
 //  - SimGrid ends every actor by an exception on that actor's stack. AddressSanitizer knows the
@@ -18,9 +18,12 @@
 
 #include <cmath>
 #include <exception>
+#include <memory>
 #include <simgrid/kernel/resource/Model.hpp>
 #include <simgrid/s4u.hpp>
 #include <simgrid/simix.hpp>
+#include <string>
+#include <vector>
 
 namespace gradhaul {
 namespace {
@@ -29,6 +32,11 @@ namespace s4u = simgrid::s4u;
 
 constexpr std::int64_t kEventsBetweenQuestions = 200'000;
 constexpr double kSlack = 1 + 4.5e-16;
+#ifdef __SANITIZE_ADDRESS__
+constexpr char kContexts[] = "thread";
+#else
+constexpr char kContexts[] = "raw";
+#endif
 
 class PacketModel final : public simgrid::kernel::resource::Model {
  public:
@@ -123,33 +131,19 @@ class PacketModel final : public simgrid::kernel::resource::Model {
 };
 
 struct Platform {
-  s4u::Engine* engine = nullptr;
   s4u::Host* host = nullptr;
   std::shared_ptr<PacketModel> model;
 };
 
-// One for the process: SimGrid allows no second engine.
-Platform& platform() {
-  static Platform made = [] {
-    static char name[] = "gradhaul";
-    static char quiet[] = "--log=root.thresh:critical";
-#ifdef __SANITIZE_ADDRESS__
-    static char contexts[] = "--cfg=contexts/factory:thread";
-#else
-    static char contexts[] = "--cfg=contexts/factory:raw";
-#endif
-    static char* arguments[] = {name, quiet, contexts, nullptr};
-    int count = 3;
-    Platform fresh;
-    fresh.engine = new s4u::Engine(&count, arguments);
-    s4u::NetZone* zone = s4u::create_star_zone("cluster");
-    fresh.host = zone->create_host("ranks", 1e9);
-    zone->seal();
-    fresh.model = std::make_shared<PacketModel>();
-    fresh.engine->add_model(fresh.model);
-    return fresh;
-  }();
-  return made;
+Platform make_platform() {
+  renew_simgrid();
+  Platform fresh;
+  s4u::NetZone* zone = s4u::create_star_zone("cluster");
+  fresh.host = zone->create_host("ranks", 1e9);
+  zone->seal();
+  fresh.model = std::make_shared<PacketModel>();
+  s4u::Engine::get_instance()->add_model(fresh.model);
+  return fresh;
 }
 
 void rank_program(PacketModel& model, PacketWorld& world, Rank rank) {
@@ -163,15 +157,36 @@ void rank_program(PacketModel& model, PacketWorld& world, Rank rank) {
 
 }  // namespace
 
+void renew_simgrid() {
+  static s4u::Engine* engine = nullptr;  // the last one outlives all else
+  static std::vector<std::string> settings = {
+      "gradhaul", "--log=root.thresh:critical", "--cfg=contexts/factory:" + std::string(kContexts),
+      "--cfg=contexts/stack-size:16",  // KiB; there may be an actor for each pair of ranks
+      "--cfg=contexts/guard-size:0",
+      // Of fluid flows: see sim/flow_solver.cpp.
+      "--cfg=network/model:CM02", "--cfg=network/crosstraffic:0",
+      "--cfg=surf/precision:1e-13",    // s
+      "--cfg=maxmin/precision:1e-12",  // of a capacity
+  };
+  // The first engine takes the settings, for all that follow.
+  std::vector<char*> arguments;
+  for (std::string& setting : settings) arguments.push_back(setting.data());
+  auto count = static_cast<int>(arguments.size());
+  arguments.push_back(nullptr);
+  delete engine;
+  engine = new s4u::Engine(&count, arguments.data());
+  settings.resize(1);
+}
+
 bool run_under_simgrid(PacketWorld& world, const std::function<bool()>& keep_going) {
-  Platform& on = platform();
+  const Platform on = make_platform();
   PacketModel& model = *on.model;
   model.attach(&world, &keep_going);
   for (Rank rank = 0; rank < world.ranks(); ++rank) {
     s4u::Actor::create("rank" + std::to_string(rank), on.host,
                        [&model, &world, rank] { rank_program(model, world, rank); });
   }
-  on.engine->run();
+  s4u::Engine::get_instance()->run();
   const bool finished = !model.given_up();
   const std::exception_ptr failure = model.failure();
   model.attach(nullptr, nullptr);

@@ -110,7 +110,7 @@ def includes(tree, path):
 def role(path):
     """The folder of a file, or the part of it that has rights of its own."""
     folder, name = path.split("/")[0], Path(path).stem
-    if folder == "sim" and name == "simgrid_bridge":
+    if folder == "sim" and name in ("simgrid_bridge", "flow_solver"):
         return "simgrid_bridge"
     if folder == "scenarios" and (name == "main" or name.endswith("_command")):
         return "composition"

@@ -1,0 +1,213 @@
+#include "sim/flow_paths.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "sim/existing_path.h"
+
+namespace gradhaul {
+namespace {
+
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+// Less than rounding makes of it.
+constexpr double kNearlyEqual = 1 + 1e-12;
+
+class FlowPathFinder {
+ public:
+  FlowPathFinder(const PredictionRequest& request, const Placement& placement, const FlowPlan& plan,
+                 const ResourceLoad& load)
+      : request_(request), placement_(placement), plan_(plan), load_(load), fabric_(load.fabric()) {
+    const Node& node = request.cluster.node;
+    memory_ = static_cast<std::int32_t>(fabric_.links().size());
+    nics_ = memory_ + request.cluster.nodes * node.gpu_count;
+    kernels_ = nics_ + request.cluster.nodes * node.nic_count;
+    const auto groups = static_cast<std::int32_t>(plan.groups.size());
+    crossings_.resize(static_cast<std::size_t>(kernels_ + load.ranks() * groups));
+  }
+
+  FlowPaths find() {
+    for (const Conveyor& conveyor : plan_.conveyors) routes_.push_back(route_of(conveyor));
+    for (std::size_t i = 0; i < routes_.size(); ++i) {
+      for (const std::int32_t place : routes_[i]) {
+        crossings_[static_cast<std::size_t>(place)].units += plan_.conveyors[i].all_units();
+      }
+    }
+    set_capacities();
+    for (std::size_t i = 0; i < routes_.size(); ++i) set_own_limit(i);
+    share();
+    return std::move(found_);
+  }
+
+ private:
+  struct Crossing {
+    std::int64_t units = 0;
+    FlowCapacity capacity;
+    double wanted = 0;  // by all its flows
+    int flows = 0;
+    std::int32_t number = -1;  // where it is shared
+  };
+  std::int32_t kernel_place(Rank rank, std::int32_t group) const {
+    return kernels_ + rank * static_cast<std::int32_t>(plan_.groups.size()) + group;
+  }
+  std::vector<std::int32_t> route_of(const Conveyor& conveyor) const;
+  void set_capacity(std::int32_t place, std::int64_t occupied_ps, ResourceId resource);
+  void set_capacities();
+  double limit_of_slots(const Conveyor& conveyor) const;
+  void set_own_limit(std::size_t conveyor);
+  void share();
+
+  const PredictionRequest& request_;
+  const Placement& placement_;
+  const FlowPlan& plan_;
+  const ResourceLoad& load_;
+  const Fabric& fabric_;
+  // Where what is no link begins among the crossings.
+  std::int32_t memory_;
+  std::int32_t nics_;
+  std::int32_t kernels_;
+  std::vector<Crossing> crossings_;
+  std::vector<std::vector<std::int32_t>> routes_;
+  FlowPaths found_;
+};
+
+std::vector<std::int32_t> FlowPathFinder::route_of(const Conveyor& conveyor) const {
+  const Node& node = request_.cluster.node;
+  const Hop& hop = conveyor.hop;
+  const int per_node = placement_.ranks_per_node;
+  const int from = hop.source / per_node;
+  const int to = hop.destination / per_node;
+  const int source = hop.source % per_node;
+  const int destination = hop.destination % per_node;
+  std::vector<std::int32_t> places;
+  const auto add = [&](const Route& route) {
+    for (const RouteHop& step : route) places.push_back(step.link);
+  };
+  int reading = source;
+  if (hop.source_nic < 0) {
+    add(existing_peer(fabric_, from, source, destination));
+  } else {
+    if (hop.relay_gpu >= 0) {
+      reading = hop.relay_gpu;
+      add(fabric_.peer(from, source, reading));
+    }
+    check_dma(fabric_, from, hop.source_nic, reading);
+    check_dma(fabric_, to, hop.destination_nic, destination);
+    places.push_back(nics_ + from * node.nic_count + hop.source_nic);
+    add(fabric_.dma_completion(from, hop.source_nic, reading));
+    add(existing_wire(fabric_, from, hop.source_nic, to, hop.destination_nic));
+    add(fabric_.dma_write(to, hop.destination_nic, destination));
+  }
+  places.push_back(memory_ + from * node.gpu_count + reading);
+  places.push_back(memory_ + to * node.gpu_count + destination);
+  places.push_back(kernel_place(hop.destination, conveyor.group));
+  return places;
+}
+
+void FlowPathFinder::set_capacity(std::int32_t place, std::int64_t occupied_ps,
+                                  ResourceId resource) {
+  Crossing& crossing = crossings_[static_cast<std::size_t>(place)];
+  crossing.capacity.resource = resource;
+  crossing.capacity.units_per_second = occupied_ps > 0 ? static_cast<double>(crossing.units) *
+                                                             1e12 / static_cast<double>(occupied_ps)
+                                                       : kInfinite;
+}
+
+void FlowPathFinder::set_capacities() {
+  const Node& node = request_.cluster.node;
+  for (std::int32_t i = 0; i < memory_; ++i) {
+    set_capacity(i, load_.occupied(i).ps, fabric_.link(i).resource);
+  }
+  for (std::int32_t i = 0; i < nics_ - memory_; ++i) {
+    set_capacity(memory_ + i, load_.memory_time(i).ps,
+                 fabric_.memory_resource(i / node.gpu_count, i % node.gpu_count));
+  }
+  for (std::int32_t i = 0; i < kernels_ - nics_; ++i) {
+    const NicLoad& nic = load_.nics[static_cast<std::size_t>(i)];
+    const bool reading = nic.read_resource != kNoResource;
+    set_capacity(nics_ + i, load_.occupied(nic).ps, reading ? nic.read_resource : nic.resource);
+  }
+  for (Rank rank = 0; rank < load_.ranks(); ++rank) {
+    const int node_number = rank / placement_.ranks_per_node;
+    const ResourceId resource =
+        fabric_.reduce_resource(node_number, rank % placement_.ranks_per_node);
+    for (std::size_t group = 0; group < plan_.groups.size(); ++group) {
+      // All channels of a group have as much to do, to an element.
+      std::int64_t occupied = 0;
+      for (const int channel : plan_.groups[group]) {
+        occupied += load_.kernel_time(rank, channel).ps;
+      }
+      const auto channels = static_cast<std::int64_t>(plan_.groups[group].size());
+      set_capacity(kernel_place(rank, static_cast<std::int32_t>(group)), occupied / channels,
+                   resource);
+    }
+  }
+}
+
+// Where slots hold less than a transfer.
+double FlowPathFinder::limit_of_slots(const Conveyor& conveyor) const {
+  if (conveyor.window > 0 || conveyor.round_trips.ps == 0) return kInfinite;
+  const std::int64_t at_once = conveyor.channels * request_.communication.slots;
+  return static_cast<double>(conveyor.chunk.count * kFlowUnitsPerByte) *
+         static_cast<double>(at_once) * 1e12 / static_cast<double>(conveyor.round_trips.ps);
+}
+
+void FlowPathFinder::set_own_limit(std::size_t number) {
+  const Conveyor& conveyor = plan_.conveyors[number];
+  FlowPath path;
+  path.alone.units_per_second = kInfinite;
+  for (const std::int32_t place : routes_[number]) {
+    const FlowCapacity& capacity = crossings_[static_cast<std::size_t>(place)].capacity;
+    if (capacity.units_per_second < path.alone.units_per_second) path.alone = capacity;
+  }
+  const double by_slots = limit_of_slots(conveyor);
+  if (by_slots < path.alone.units_per_second) {
+    path.alone = {by_slots, kNoResource};
+    path.cause = Cause::kSlots;
+    const Duration sending = conveyor.spacing * request_.communication.slots;
+    path.last_return = conveyor.first + conveyor.slot_return - sending;
+  }
+  for (const std::int32_t place : routes_[number]) {
+    Crossing& crossing = crossings_[static_cast<std::size_t>(place)];
+    crossing.wanted += path.alone.units_per_second;
+    ++crossing.flows;
+  }
+  found_.paths.push_back(std::move(path));
+}
+
+void FlowPathFinder::share() {
+  for (Crossing& crossing : crossings_) {
+    if (crossing.flows < 2) continue;
+    if (crossing.wanted <= crossing.capacity.units_per_second * kNearlyEqual) continue;
+    crossing.number = static_cast<std::int32_t>(found_.shared.size());
+    found_.shared.push_back(crossing.capacity);
+  }
+  for (std::size_t i = 0; i < routes_.size(); ++i) {
+    FlowPath& path = found_.paths[i];
+    double least = kInfinite;
+    for (const std::int32_t place : routes_[i]) {
+      const Crossing& crossing = crossings_[static_cast<std::size_t>(place)];
+      if (crossing.number < 0) continue;
+      path.shared.push_back(crossing.number);
+      const double each = crossing.capacity.units_per_second / crossing.flows;
+      if (each < least) {
+        least = each;
+        path.crowded = crossing.capacity.resource;
+      }
+    }
+    const Conveyor& conveyor = plan_.conveyors[i];
+    const auto kernel =
+        static_cast<std::size_t>(kernel_place(conveyor.hop.destination, conveyor.group));
+    const double taken_in = crossings_[kernel].capacity.units_per_second;
+    const bool by_kernel = taken_in <= std::min(least, path.alone.units_per_second);
+    path.pace = by_kernel ? conveyor.kernel : conveyor.spacing;
+  }
+}
+
+}  // namespace
+
+FlowPaths find_flow_paths(const PredictionRequest& request, const Placement& placement,
+                          const FlowPlan& plan, const ResourceLoad& load) {
+  return FlowPathFinder(request, placement, plan, load).find();
+}
+
+}  // namespace gradhaul

@@ -1,0 +1,161 @@
+#include "sim/flow_prediction.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "core/placement.h"
+#include "sim/analytic_bracket.h"
+#include "sim/flow_solver.h"
+#include "sim/link_digest.h"
+#include "sim/load_report.h"
+#include "sim/path_report.h"
+#include "sim/prediction_row.h"
+#include "sim/run_cost.h"
+
+namespace gradhaul {
+namespace {
+
+// What of the rows' steps was simulated, in a line for all of them: of the row with most left out.
+class StepNote {
+ public:
+  void add(const FlowProgress& progress) {
+    worst_error_ = std::max(worst_error_, progress.rounding_error());
+    if (progress.simulated_steps() == progress.steps()) return;
+    if (steps_ - simulated_ >= progress.steps() - progress.simulated_steps()) return;
+    steps_ = progress.steps();
+    simulated_ = progress.simulated_steps();
+    period_ = progress.period();
+  }
+  std::string text() const {
+    std::string note = "fluid flows of whole chunks, no packets";
+    if (steps_ == 0) return note;
+    char rounding[40];
+    std::snprintf(rounding, sizeof rounding, "%.3g", static_cast<double>(worst_error_.ps) * 1e-3);
+    note += "; " + std::to_string(simulated_) + " of " + std::to_string(steps_) +
+            " steps were simulated, the rest recurs every " +
+            (period_ == 1 ? std::string("step") : std::to_string(period_) + " steps") +
+            " (rounding error up to " + rounding + " ns)";
+    return note;
+  }
+
+ private:
+  std::int64_t steps_ = 0;
+  std::int64_t simulated_ = 0;
+  std::int64_t period_ = 0;
+  Duration worst_error_;
+};
+
+class FlowRows {
+ public:
+  FlowRows(const PredictionRequest& request, Prediction& prediction)
+      : request_(request),
+        prediction_(prediction),
+        fabric_(request.cluster),
+        placement_(place(request.cluster, request.communication, request.workload.collective)),
+        latency_(fabric_, placement_.ranks_per_node) {
+    prediction.channels = placement_.channels;
+    prediction.rings = placement_.rings;
+    prediction.notes = placement_.notes;
+  }
+
+  // False where it was interrupted.
+  bool add(std::size_t row) {
+    const Bytes size = whole_elements(request_, request_.workload.sizes[row]);
+    const std::int64_t count = size.count / size_of(request_.workload.datatype).count;
+    SlotBound slots(request_, placement_, latency_);
+    const ResourceLoad load = count_load(request_, fabric_, placement_, count, &slots);
+    const FlowPlan plan = make_flow_plan(request_, placement_, count, latency_);
+    const FlowPaths paths = find_flow_paths(request_, placement_, plan, load);
+    FlowBlame costs(plan, paths, fabric_, placement_.ranks_per_node, latency_);
+    FlowProgress progress(plan, paths, costs, request_.skip_recurrences);
+    if (!run_flows(plan, paths, progress, [&] { return keep_going(progress, row, size); })) {
+      return false;
+    }
+    take_row(load, slots, progress, size, count);
+    return true;
+  }
+  void finish() {
+    prediction_.digest = digest_.value();
+    if (!prediction_.rows.empty()) prediction_.notes.push_back(note_.text());
+  }
+
+ private:
+  bool keep_going(const FlowProgress& progress, std::size_t row, Bytes size) {
+    if (request_.interrupted != nullptr && request_.interrupted->load()) return false;
+    if (request_.progress == nullptr) return true;
+    const auto rows = static_cast<double>(request_.workload.sizes.size());
+    const double done = (static_cast<double>(row) + progress.progress()) / rows;
+    constexpr double kStep = 0.0025;
+    if (done - told_ >= kStep) {
+      told_ = done;
+      request_.progress->on_progress(done, size);
+    }
+    return true;
+  }
+  void take_row(const ResourceLoad& load, const SlotBound& slots, const FlowProgress& progress,
+                Bytes size, std::int64_t count) {
+    const Duration launch = request_.cluster.node.gpu.kernel_launch;
+    ResultRow row = prediction_row(request_, placement_.channels, size);
+    row.time = launch + Duration{progress.end()};
+    for (const Bytes sent : load.sent) {
+      row.bytes_sent_per_rank = std::max(row.bytes_sent_per_rank, sent);
+    }
+    std::vector<TracePart> path = progress.critical_path();
+    path.push_back({kNoResource, Cause::kLaunch, launch.ps});
+    std::erase_if(path, [](const TracePart& part) { return part.ps == 0; });
+    prediction_.resources = resource_uses(load, row.time.ps, path);
+    row.parts = time_parts(path, fabric_.resources());
+    row.limited_by = limiting_resource(path, fabric_.resources(), prediction_.resources);
+    const std::unique_ptr<Schedule> chunks = chunk_schedule(request_, placement_, count);
+    const CollectiveChain chain = longest_chain(request_, placement_, *chunks, latency_);
+    const AnalyticBracket bracket = bracket_of(request_, load, chain, slots, latency_);
+    const Duration time{progress.end()};
+    const Duration error = std::max({Duration{}, time - bracket.lower, bracket.upper - time});
+    prediction_.error_bound =
+        std::max(prediction_.error_bound.value_or(Duration{}), error + progress.rounding_error());
+    note_.add(progress);
+    digest(load, progress);
+    prediction_.rows.push_back(std::move(row));
+  }
+  void digest(const ResourceLoad& load, const FlowProgress& progress) {
+    for (const LinkLoad& link : load.links) {
+      digest_.add(static_cast<std::uint64_t>(link.payload.count));
+      digest_.add(static_cast<std::uint64_t>((link.wire + link.trailing).count));
+    }
+    digest_.add(progress.digest());
+  }
+
+  const PredictionRequest& request_;
+  Prediction& prediction_;
+  Fabric fabric_;
+  Placement placement_;
+  HopLatency latency_;
+  RunDigest digest_;
+  StepNote note_;
+  double told_ = 0;
+};
+
+}  // namespace
+
+Prediction predict_flows(const PredictionRequest& request) {
+  const RunCostMeter meter;
+  Prediction prediction;
+  prediction.fidelity = "flow";
+  prediction.seed = request.seed;
+  prediction.exact = false;
+  FlowRows rows(request, prediction);
+  for (std::size_t i = 0; i < request.workload.sizes.size(); ++i) {
+    const bool asked_to_stop = request.interrupted != nullptr && request.interrupted->load();
+    if (asked_to_stop || !rows.add(i)) {
+      prediction.interrupted = true;
+      break;
+    }
+  }
+  rows.finish();
+  prediction.cost.wall_s = meter.wall_seconds();
+  prediction.cost.cpu_s = meter.cpu_seconds();
+  prediction.cost.peak_rss_bytes = RunCostMeter::peak_rss_bytes();
+  return prediction;
+}
+
+}  // namespace gradhaul

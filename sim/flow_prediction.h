@@ -1,0 +1,36 @@
+#pragma once
+
+// Fidelity `flow`: SimGrid's fluid max-min solver over the same fabric, placement and schedule as
+// the packet model, with whole chunks for packets; for clusters of thousands of GPUs.
+//
+// What differs from the packet model, with the terms of sim/analytic_bracket.h:
+//
+//   slices    nothing, as long as stages serve them in order and at a constant pace: the dates are
+//             those of the first and the last slice (sim/flow_progress.h). Chunks are taken to be
+//             full slices and equal: off by less than one slice's serving in all.
+//   latency   nothing: a slice's way is the packet model's own between idle ends
+//             (sim/hop_latency.h); counted from post to taken in, kernel included.
+//   framing   nothing in sum: every link is occupied exactly as long as its counted bytes take it
+//             (sim/flow_paths.h).
+//   control   acknowledgements and credits take their share of a link all the time instead of
+//             standing before data now and then: within min(B, L) / 32.
+//   queues    flows that meet share at once and evenly; slices queue, first come, first served: w
+//             where links carry several connections, and h where heads of line hold up others.
+//
+// So where every link carries one connection w = h = 0, and both times lie between max(B, L, Z) and
+// max(B + f, L, Z) + min(B, L) / 32. As the packet model's time lies in the bracket, this one is
+// off by no more than its distance to the farther end: the error bound. Where links are shared the
+// bracket is wide; tests/sim/flow_test.cpp shows that shared uplinks and oversubscribed spines keep
+// within 5 %.
+
+#include "core/prediction_request.h"
+#include "core/result.h"
+
+namespace gradhaul {
+
+// The topology is sized (core/topology_size.h). error_bound is the largest over all rows. Throws
+// SimulationError where no path leads from one rank to another, or where there are too many pairs
+// of ranks (sim/flow_plan.h).
+Prediction predict_flows(const PredictionRequest& request);
+
+}  // namespace gradhaul
