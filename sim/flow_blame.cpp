@@ -64,10 +64,10 @@ bool FlowBlame::waits(std::int32_t conveyor, std::int64_t units, std::int64_t ps
   return path.crowded != kNoResource && static_cast<double>(ps) > alone * kMore;
 }
 
-std::int64_t FlowBlame::last_return(std::int32_t conveyor, std::int64_t units,
-                                    std::int64_t ps) const {
-  if (waits(conveyor, units, ps)) return 0;
-  return std::min(ps, paths_.paths[static_cast<std::size_t>(conveyor)].last_return.ps);
+TracePart FlowBlame::early(std::int32_t conveyor, std::int64_t units, std::int64_t ps) const {
+  const FlowPath& path = paths_.paths[static_cast<std::size_t>(conveyor)];
+  if (waits(conveyor, units, ps)) return {};
+  return {path.alone.resource, path.cause, std::min(ps, path.early.ps)};
 }
 
 Trace FlowBlame::flow(std::int32_t conveyor, std::int64_t units, std::int64_t ps) const {

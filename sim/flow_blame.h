@@ -22,8 +22,8 @@ class FlowBlame {
   const Trace& behind_slowest(std::int32_t conveyor);
   // What flows wait for there: a shared resource, or the narrowest.
   ResourceId narrow(std::int32_t conveyor) const;
-  // Of a flow that took so long, what the return of its last slots added.
-  std::int64_t last_return(std::int32_t conveyor, std::int64_t units, std::int64_t ps) const;
+  // By how much the last slice of a flow that took so long was through before it (FlowPath::early).
+  TracePart early(std::int32_t conveyor, std::int64_t units, std::int64_t ps) const;
   // So long in the flow itself.
   Trace flow(std::int32_t conveyor, std::int64_t units, std::int64_t ps) const;
 

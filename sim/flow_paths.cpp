@@ -1,6 +1,7 @@
 #include "sim/flow_paths.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "sim/existing_path.h"
@@ -11,6 +12,8 @@ namespace {
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 // Less than rounding makes of it.
 constexpr double kNearlyEqual = 1 + 1e-12;
+// Chunks and headers that are not quite equal make no more of it.
+constexpr double kNearlyAlike = 1 + 1e-5;
 
 class FlowPathFinder {
  public:
@@ -26,6 +29,7 @@ class FlowPathFinder {
   }
 
   FlowPaths find() {
+    limited_by_ring_.resize(plan_.conveyors.size(), false);
     for (const Conveyor& conveyor : plan_.conveyors) routes_.push_back(route_of(conveyor));
     for (std::size_t i = 0; i < routes_.size(); ++i) {
       for (const std::int32_t place : routes_[i]) {
@@ -34,6 +38,7 @@ class FlowPathFinder {
     }
     set_capacities();
     for (std::size_t i = 0; i < routes_.size(); ++i) set_own_limit(i);
+    if (plan_.ring) limit_to_ring();
     share();
     return std::move(found_);
   }
@@ -54,6 +59,7 @@ class FlowPathFinder {
   void set_capacities();
   double limit_of_slots(const Conveyor& conveyor) const;
   void set_own_limit(std::size_t conveyor);
+  void limit_to_ring();
   void share();
 
   const PredictionRequest& request_;
@@ -67,6 +73,7 @@ class FlowPathFinder {
   std::int32_t kernels_;
   std::vector<Crossing> crossings_;
   std::vector<std::vector<std::int32_t>> routes_;
+  std::vector<bool> limited_by_ring_;  // by conveyor
   FlowPaths found_;
 };
 
@@ -164,17 +171,51 @@ void FlowPathFinder::set_own_limit(std::size_t number) {
     path.alone = {by_slots, kNoResource};
     path.cause = Cause::kSlots;
     const Duration sending = conveyor.spacing * request_.communication.slots;
-    path.last_return = conveyor.first + conveyor.slot_return - sending;
-  }
-  for (const std::int32_t place : routes_[number]) {
-    Crossing& crossing = crossings_[static_cast<std::size_t>(place)];
-    crossing.wanted += path.alone.units_per_second;
-    ++crossing.flows;
+    path.early = conveyor.first + conveyor.slot_return - sending;
   }
   found_.paths.push_back(std::move(path));
 }
 
+// A conveyor of a ring gets nothing faster than the narrowest one of its group passes it on; where
+// it has gone by that, what limits it is the nearest such one before it.
+void FlowPathFinder::limit_to_ring() {
+  std::vector<double> narrowest(plan_.groups.size(), kInfinite);
+  const auto of_group = [&](std::size_t i) -> double& {
+    return narrowest[static_cast<std::size_t>(plan_.conveyors[i].group)];
+  };
+  for (std::size_t i = 0; i < routes_.size(); ++i) {
+    of_group(i) = std::min(of_group(i), found_.paths[i].alone.units_per_second);
+  }
+  // Twice around, so that the first ones have something before them. A ring's conveyors stand in
+  // its order.
+  std::vector<FlowPath> before(plan_.groups.size());
+  for (const bool second_round : {false, true}) {
+    for (std::size_t i = 0; i < routes_.size(); ++i) {
+      FlowPath& path = found_.paths[i];
+      FlowPath& limit = before[static_cast<std::size_t>(plan_.conveyors[i].group)];
+      if (path.alone.units_per_second <= of_group(i) * kNearlyAlike) limit = path;
+      if (!second_round) continue;
+      if (path.alone.units_per_second > limit.alone.units_per_second * kNearlyAlike) {
+        const Conveyor& conveyor = plan_.conveyors[i];
+        const auto slices =
+            static_cast<double>(conveyor.slice.count * kFlowUnitsPerByte * conveyor.channels);
+        path.early = {std::llround(slices * 1e12 / limit.alone.units_per_second)};
+        limited_by_ring_[i] = true;
+      }
+      path.alone = limit.alone;
+      path.cause = limit.cause;
+    }
+  }
+}
+
 void FlowPathFinder::share() {
+  for (std::size_t i = 0; i < routes_.size(); ++i) {
+    for (const std::int32_t place : routes_[i]) {
+      Crossing& crossing = crossings_[static_cast<std::size_t>(place)];
+      crossing.wanted += found_.paths[i].alone.units_per_second;
+      ++crossing.flows;
+    }
+  }
   for (Crossing& crossing : crossings_) {
     if (crossing.flows < 2) continue;
     if (crossing.wanted <= crossing.capacity.units_per_second * kNearlyEqual) continue;
@@ -200,6 +241,7 @@ void FlowPathFinder::share() {
     const double taken_in = crossings_[kernel].capacity.units_per_second;
     const bool by_kernel = taken_in <= std::min(least, path.alone.units_per_second);
     path.pace = by_kernel ? conveyor.kernel : conveyor.spacing;
+    if (limited_by_ring_[i]) path.early = std::max(Duration{}, path.early - path.pace);
   }
 }
 

@@ -37,8 +37,9 @@ struct FlowPath {
   ResourceId crowded = kNoResource;  // of the shared ones the one with least for each flow
   // What a slice takes at the narrowest place: in the kernel, or else on the links.
   Duration pace;
-  // Where slots limit it: what the last slots' return, which no slice waits for, adds to the flow.
-  Duration last_return;
+  // Where slots or the ring limit it, a slice is not that long at its narrowest place: how much
+  // earlier the last one is through than the flow is.
+  Duration early;
 };
 
 struct FlowPaths {

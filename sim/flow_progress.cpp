@@ -149,21 +149,24 @@ bool FlowProgress::try_settle(std::int32_t conveyor) {
   State& own = state(conveyor);
   if (own.flow_end < 0) return false;
   const std::int64_t transfer = own.settled;
-  Origin origin{own.flow_end, Event::kEnd, conveyor, transfer};
-  for (const FlowInput& input : of(conveyor).inputs) {
-    const std::int64_t needed = transfer - input.behind;
+  const Origin flow{own.flow_end, Event::kEnd, conveyor, transfer};
+  Origin input;  // the last of them
+  for (const FlowInput& each : of(conveyor).inputs) {
+    const std::int64_t needed = transfer - each.behind;
     if (needed < 0) continue;
-    if (state(input.conveyor).settled <= needed) return false;
-    if (!dates_.keeps(input.conveyor, needed)) continue;
-    const std::int64_t last = dates_.arrival(input.conveyor, needed) + pace(conveyor);
-    origin.offer({last, Event::kSlice, input.conveyor, needed});
+    if (state(each.conveyor).settled <= needed) return false;
+    if (!dates_.keeps(each.conveyor, needed)) continue;
+    const std::int64_t last = dates_.arrival(each.conveyor, needed) + pace(conveyor);
+    input.offer({last, Event::kSlice, each.conveyor, needed});
   }
+  Origin origin = flow;
+  origin.offer(input);
   const ChainId chain = end_chain(conveyor, transfer, origin);
   Trace rest = costs_.behind_slowest(conveyor);
   if (origin.event == Event::kEnd) {
-    const std::int64_t took = origin.time - dates_.start(conveyor, transfer);
-    rest.add(kNoResource, Cause::kSlots,
-             -costs_.last_return(conveyor, of(conveyor).units_of(transfer), took));
+    const std::int64_t took = flow.time - dates_.start(conveyor, transfer);
+    const TracePart early = costs_.early(conveyor, of(conveyor).units_of(transfer), took);
+    rest.add(early.resource, early.cause, -std::min(early.ps, flow.time - input.time));
   }
   const std::int64_t arrival = origin.time + rest.total();
   replace(own.arrivals[transfer % kChains], blame_.extend(chain, rest));

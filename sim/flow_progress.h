@@ -11,9 +11,7 @@
 //   end      E(h, i) = max(end of the flow, over inputs g: A(g, j) + s(h))
 //            the last slice passes the slowest stage no earlier than it came
 //   arrival  A(h, i) = E(h, i) + X(h) - s(h)
-//            where slots limit the flow, less what the return of the last ones adds to it: with W
-//            of them, of a round trip R each, k slices take k R / W, but the last comes after (k -
-//            W) R / W, those in the last W slots, and its own way
+//            less FlowPath::early where the flow's end decided E, but not before A(g, j) + X(h)
 //
 // These are the dates of the first and the last slice when a chunk goes slice by slice, each stage
 // serving them in order and at a constant pace: of the paths through a grid of (stage, slice) whose
