@@ -38,7 +38,10 @@ class FlowPathFinder {
     }
     set_capacities();
     for (std::size_t i = 0; i < routes_.size(); ++i) set_own_limit(i);
-    if (plan_.ring) limit_to_ring();
+    if (plan_.ring) {
+      limit_to_ring();
+      add_queueing();
+    }
     share();
     return std::move(found_);
   }
@@ -60,6 +63,7 @@ class FlowPathFinder {
   double limit_of_slots(const Conveyor& conveyor) const;
   void set_own_limit(std::size_t conveyor);
   void limit_to_ring();
+  void add_queueing();
   void share();
 
   const PredictionRequest& request_;
@@ -206,6 +210,22 @@ void FlowPathFinder::limit_to_ring() {
       path.cause = limit.cause;
     }
   }
+}
+
+// A chunk goes nearly twice around.
+void FlowPathFinder::add_queueing() {
+  std::vector<Duration> around(plan_.groups.size());
+  for (std::size_t i = 0; i < routes_.size(); ++i) {
+    Duration longest;
+    for (const std::int32_t place : routes_[i]) {
+      if (place >= memory_) continue;
+      const LinkLoad& link = load_.links[static_cast<std::size_t>(place)];
+      const Duration slice{load_.busy(place).ps / std::max<std::int64_t>(1, link.messages)};
+      longest = std::max(longest, slice * (link.connections - 1));
+    }
+    around[static_cast<std::size_t>(plan_.conveyors[i].group)] += longest;
+  }
+  for (const Duration once : around) found_.queueing = std::max(found_.queueing, once * 2);
 }
 
 void FlowPathFinder::share() {

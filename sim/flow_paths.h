@@ -45,6 +45,9 @@ struct FlowPath {
 struct FlowPaths {
   std::vector<FlowCapacity> shared;
   std::vector<FlowPath> paths;  // by conveyor
+  // Of a ring: what the first slices of a chunk wait for on its way around, at most, where each
+  // finds one slice of every other connection before it on the link where that is longest.
+  Duration queueing;
 };
 
 FlowPaths find_flow_paths(const PredictionRequest& request, const Placement& placement,

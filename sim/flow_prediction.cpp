@@ -71,7 +71,7 @@ class FlowRows {
     if (!run_flows(plan, paths, progress, [&] { return keep_going(progress, row, size); })) {
       return false;
     }
-    take_row(load, slots, progress, size, count);
+    take_row(load, slots, paths, progress, size, count);
     return true;
   }
   void finish() {
@@ -92,8 +92,8 @@ class FlowRows {
     }
     return true;
   }
-  void take_row(const ResourceLoad& load, const SlotBound& slots, const FlowProgress& progress,
-                Bytes size, std::int64_t count) {
+  void take_row(const ResourceLoad& load, const SlotBound& slots, const FlowPaths& paths,
+                const FlowProgress& progress, Bytes size, std::int64_t count) {
     const Duration launch = request_.cluster.node.gpu.kernel_launch;
     ResultRow row = prediction_row(request_, placement_.channels, size);
     row.time = launch + Duration{progress.end()};
@@ -106,16 +106,22 @@ class FlowRows {
     prediction_.resources = resource_uses(load, row.time.ps, path);
     row.parts = time_parts(path, fabric_.resources());
     row.limited_by = limiting_resource(path, fabric_.resources(), prediction_.resources);
-    const std::unique_ptr<Schedule> chunks = chunk_schedule(request_, placement_, count);
-    const CollectiveChain chain = longest_chain(request_, placement_, *chunks, latency_);
-    const AnalyticBracket bracket = bracket_of(request_, load, chain, slots, latency_);
-    const Duration time{progress.end()};
-    const Duration error = std::max({Duration{}, time - bracket.lower, bracket.upper - time});
-    prediction_.error_bound =
-        std::max(prediction_.error_bound.value_or(Duration{}), error + progress.rounding_error());
+    const Duration error = error_of(load, slots, paths, progress, count);
+    prediction_.error_bound = std::max(prediction_.error_bound.value_or(Duration{}), error);
     note_.add(progress);
     digest(load, progress);
     prediction_.rows.push_back(std::move(row));
+  }
+  // See the head of the header.
+  Duration error_of(const ResourceLoad& load, const SlotBound& slots, const FlowPaths& paths,
+                    const FlowProgress& progress, std::int64_t count) {
+    const std::unique_ptr<Schedule> chunks = chunk_schedule(request_, placement_, count);
+    const CollectiveChain chain = longest_chain(request_, placement_, *chunks, latency_);
+    const AnalyticBracket bracket = bracket_of(request_, load, chain, slots, latency_);
+    const Duration control{std::min(bracket.load, bracket.chain).ps / 32};
+    const Duration upper = std::max(bracket.upper, bracket.chain + paths.queueing + control);
+    const Duration time{progress.end()};
+    return std::max({Duration{}, time - bracket.lower, upper - time}) + progress.rounding_error();
   }
   void digest(const ResourceLoad& load, const FlowProgress& progress) {
     for (const LinkLoad& link : load.links) {

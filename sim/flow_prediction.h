@@ -14,14 +14,20 @@
 //             (sim/flow_paths.h).
 //   control   acknowledgements and credits take their share of a link all the time instead of
 //             standing before data now and then: within min(B, L) / 32.
-//   queues    flows that meet share at once and evenly; slices queue, first come, first served: w
-//             where links carry several connections, and h where heads of line hold up others.
+//   queues    flows that meet share evenly and at once; slices queue: w where links carry several
+//             connections, and h where heads of line hold up others. And what starts with a first
+//             slice starts too early here, if that one waits: in a ring by q, one slice of every
+//             other connection at each hop of the chain (FlowPaths::queueing).
 //
-// So where every link carries one connection w = h = 0, and both times lie between max(B, L, Z) and
-// max(B + f, L, Z) + min(B, L) / 32. As the packet model's time lies in the bracket, this one is
-// off by no more than its distance to the farther end: the error bound. Where links are shared the
-// bracket is wide; tests/sim/flow_test.cpp shows that shared uplinks and oversubscribed spines keep
-// within 5 %.
+// So a packet run lies between lower and max(upper, L + q + min(B, L) / 32) of the bracket, and
+// this one is off by no more than its distance to the farther of both: the error bound. Where every
+// link carries one connection w = h = q = 0, and that is f + min(B, L) / 32 at most.
+//
+// Where links are shared the bound is wide, but the difference small as long as a link is either
+// busy all the time or seldom: tests/sim/flow_test.cpp keeps shared uplinks and oversubscribed
+// spines within 5 %. In between, where the slices of one-slice chunks meet at each step (B near L),
+// rings take up to a fifth longer than this says; so do all-to-alls, whose packets queue where many
+// send to one.
 
 #include "core/prediction_request.h"
 #include "core/result.h"

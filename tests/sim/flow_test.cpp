@@ -145,6 +145,19 @@ TEST(Flow, IsNearPacketsOnOversubscribedSpines) {
   }
 }
 
+// Four one-slice chunks meet on a cable at each step, which is no fluid.
+TEST(Flow, IsWithinItsBoundWhereSlicesMeet) {
+  for (const Bytes size : {64_KiB, 1_MiB, 2_MiB, 4_MiB}) {
+    PredictionRequest request = request_for(oversubscribed(), size);
+    request.communication.channels = 1;
+    request.communication.ring_order = RingOrder::kListed;
+    request.communication.listed_rings = {{0, 4, 1, 5, 2, 6, 3, 7}};
+    const Prediction flow = predict(flowing(request));
+    EXPECT_NEAR(row_us(flow), row_us(predict(request)), flow.error_bound.value().microseconds())
+        << described(request);
+  }
+}
+
 TEST(Flow, IsNearPacketsWhereEachSendsToTheNext) {
   for (const Bytes size : {4_KiB, 256_KiB, 16_MiB}) {
     for (const int channels : {1, 2}) {
