@@ -1,8 +1,10 @@
 // Flows on SimGrid 3.32. What has to be known:
 //
 //  - Model CM02 without cross traffic, latencies all 0 and so no TCP window: a flow gets its
-//  max-min
-//    share of what it crosses, from the moment it starts. Latencies are sim/flow_progress.h's.
+//    max-min share of what it crosses, from the moment it starts. Latencies are those of
+//    sim/flow_progress.h.
+//  - Actors are many and their stacks small, without a guard behind them: what is ours runs on
+//    SimGrid's own stack.
 //  - A mailbox takes one pair of put and get, both by the conveyor's actor: from its host to its
 //    host, over the route that the zone has for that. (Comm::sendto costs a search each time.)
 //  - The clock is a double and never set back. So that a run does not depend on what ran before in
@@ -15,6 +17,7 @@
 #include <algorithm>
 #include <cmath>
 #include <simgrid/s4u.hpp>
+#include <simgrid/simix.hpp>
 
 #include "sim/simgrid_bridge.h"
 
@@ -87,7 +90,7 @@ class FlowRun {
 
   double date(std::int64_t time) const { return base_ + static_cast<double>(time) * 1e-12; }
 
-  // Before the run, and from within it by the actor whose transfer ended.
+  // Before the run, and within it when a transfer has ended.
   void start_all() {
     for (const FlowStart& start : progress_.take_starts()) {
       Line& starting = line(start.conveyor);
@@ -116,15 +119,23 @@ class FlowRun {
           mailbox->put_async(&token_, static_cast<std::uint64_t>(start.units));
       arriving->wait();
       leaving->wait();
-      const double elapsed = s4u::Engine::get_clock() - base_;
-      progress_.on_end(conveyor, std::max<std::int64_t>(start.time, std::llround(elapsed * 1e12)));
-      start_all();
-      if (++ends_ % kEndsBetweenQuestions == 0 && !keep_going_()) given_up_ = true;
-      if (given_up_ || progress_.complete()) {
+      bool over = false;
+      simgrid::kernel::actor::simcall_answered([&] { over = take_end(start); });
+      if (over) {
         s4u::Actor::kill_all();
         return;
       }
     }
+  }
+
+  // Whether that was all.
+  bool take_end(const FlowStart& ended) {
+    const double elapsed = s4u::Engine::get_clock() - base_;
+    progress_.on_end(ended.conveyor,
+                     std::max<std::int64_t>(ended.time, std::llround(elapsed * 1e12)));
+    start_all();
+    if (++ends_ % kEndsBetweenQuestions == 0 && !keep_going_()) given_up_ = true;
+    return given_up_ || progress_.complete();
   }
 
   const FlowPlan& plan_;
