@@ -15,7 +15,7 @@ namespace gradhaul {
 
 enum class Fidelity : std::uint8_t { kPacket, kFlow, kAnalytic };
 
-// Told now and then, at most some hundred times a run, how far it is.
+// Told some times in a second of computing how far it is.
 class ProgressSink {
  public:
   // `done` in 0..1 over all rows of the run; `row` is the size being simulated.

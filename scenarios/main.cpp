@@ -73,7 +73,7 @@ void add_predict(CLI::App& app, CommandLine& line) {
   command->add_option("--trace", line.trace, "Not available in this version")->type_name("FILE");
   command->add_option("--plot", line.plot, "Not available in this version")->type_name("FILE");
   command->add_flag("--no-skip", line.predict.no_skip,
-                    "Simulate every packet, also of periods that recur exactly");
+                    "Simulate every packet, also what must be as another was");
   command->add_option("--progress", line.progress, "auto (on a terminal), on or off")
       ->check(CLI::IsMember({"auto", "on", "off"}))
       ->type_name("WHEN");

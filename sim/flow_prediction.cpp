@@ -85,11 +85,7 @@ class FlowRows {
     if (request_.progress == nullptr) return true;
     const auto rows = static_cast<double>(request_.workload.sizes.size());
     const double done = (static_cast<double>(row) + progress.progress()) / rows;
-    constexpr double kStep = 0.0025;
-    if (done - told_ >= kStep) {
-      told_ = done;
-      request_.progress->on_progress(done, size);
-    }
+    request_.progress->on_progress(done, size);
     return true;
   }
   void take_row(const ResourceLoad& load, const SlotBound& slots, const FlowPaths& paths,
@@ -138,7 +134,6 @@ class FlowRows {
   HopLatency latency_;
   RunDigest digest_;
   StepNote note_;
-  double told_ = 0;
 };
 
 }  // namespace

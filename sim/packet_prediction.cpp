@@ -20,21 +20,15 @@ class Watch {
   bool keep_going(const PacketWorld& world, std::size_t row, Bytes size) {
     if (request_.interrupted != nullptr && request_.interrupted->load()) return false;
     if (request_.progress != nullptr) {
-      const double done =
-          (static_cast<double>(row) + world.progress()) / static_cast<double>(rows_);
-      if (done - told_ >= kStep) {
-        told_ = done;
-        request_.progress->on_progress(done, size);
-      }
+      request_.progress->on_progress(
+          (static_cast<double>(row) + world.progress()) / static_cast<double>(rows_), size);
     }
     return true;
   }
 
  private:
-  static constexpr double kStep = 0.0025;
   const PredictionRequest& request_;
   std::size_t rows_;
-  double told_ = 0;
 };
 
 // What the simulation says must not beat what its links, kernels and memories can do, counted

@@ -126,8 +126,10 @@ void PacketWorld::on_event(std::uint32_t kind, std::int32_t index) {
 
 PacketEngine::Pause PacketWorld::run(std::int64_t limit, std::int64_t budget) {
   while (true) {
+    const std::int64_t before = engine_.events();
     const PacketEngine::Pause pause = engine_.run(limit - engine_.repeated_time(), budget);
     if (pause != PacketEngine::Pause::kInstant) return pause;
+    budget -= engine_.events() - before;
     recurrence_->look(limit);
   }
 }

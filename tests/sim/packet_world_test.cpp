@@ -161,6 +161,28 @@ TEST(SimGridBridge, RunsWhatTheWorldRunsByItself) {
   }
 }
 
+// Whoever waits is asked whether to go on and told how far it is, also while recurrences are looked
+// for after every slice.
+TEST(PacketWorld, ComesBackAfterSoManyEvents) {
+  PredictionRequest request = request_for(ideal_cluster(4), {64 << 20});
+  request.workload.sizes[0].count -= 2;  // chunks that differ: nothing stands for anything else
+  request.communication.slot_size = 32_KiB;
+  request.communication.channels = 1;
+  Whole whole(request);
+  whole.start_all();
+  std::int64_t events = 0;
+  int pauses = 0;
+  double progress = 0;
+  while (whole.world.run(INT64_MAX - 1, 100) == PacketEngine::Pause::kBudget) {
+    EXPECT_LE(whole.world.engine().events() - events, 100);
+    events = whole.world.engine().events();
+    EXPECT_GE(whole.world.progress(), progress);
+    progress = whole.world.progress();
+    ++pauses;
+  }
+  EXPECT_GT(pauses, 10);
+}
+
 // Ranks that come late are waited for; those that do not need them finish nothing before.
 TEST(PacketWorld, RanksMayStartAtDifferentTimes) {
   Whole even(busy_request());
