@@ -69,8 +69,7 @@ FlowId PacketEngine::add_flow(const FlowSpec& spec) {
     added.unit = static_cast<std::int32_t>(hop.unit.count);
     added.overhead = static_cast<std::int32_t>(hop.overhead.count);
     added.ordinal = flows_on_link_[static_cast<std::size_t>(hop.link)]++;
-    added.resource = copies_.seen(fabric_.link(hop.link).resource, hop.copy);
-    added.copy = static_cast<std::int16_t>(hop.copy);
+    added.copy = hop.copy;
     added.traffic_class = static_cast<std::uint8_t>(spec.traffic_class);
     added.data = spec.data;
     added.notify_start = spec.notify_start && i == 0;

@@ -100,7 +100,7 @@ class PacketEngine {
   int length(FlowId flow) const { return flows_[static_cast<std::size_t>(flow)].hops; }
   LinkId link_of(FlowId flow, int hop) const { return hop_of(flow, hop).link; }
   // The link's resource, and which copy of the link it is, as the flow counts copies.
-  ResourceId resource_of(FlowId flow, int hop) const { return hop_of(flow, hop).resource; }
+  ResourceId resource_of(FlowId flow, int hop) const { return resource_of(hop_of(flow, hop)); }
   int copy_of(FlowId flow, int hop) const { return hop_of(flow, hop).copy; }
   const Copies& copies() const { return copies_; }
   // Hops that were simulated, and those of repeated periods.
@@ -136,18 +136,19 @@ class PacketEngine {
     std::int32_t overhead = 0;
     std::int32_t ordinal = 0;
     std::int64_t last_sequence = 0;
-    ResourceId resource = kNoResource;
-    std::int16_t copy = 0;
+    int copy = 0;
     std::uint8_t traffic_class = 0;
-    bool first = false;
-    bool last = false;
-    bool data = false;
-    bool notify_start = false;
-    bool endpoint_keeps_buffer = false;
-    bool next_is_slower = true;  // the next link takes as long or longer: no waiting for the tail
-    bool next_wants_whole = false;
+    bool first : 1 = false;
+    bool last : 1 = false;
+    bool data : 1 = false;
+    bool notify_start : 1 = false;
+    bool endpoint_keeps_buffer : 1 = false;
+    bool next_is_slower : 1 =
+        true;  // the next link takes as long or longer: no waiting for the tail
+    bool next_wants_whole : 1 = false;
     TrainForm form;
   };
+  static_assert(sizeof(FlowHop) == 64);
   struct Attempt {           // to start the packet at the head of a class
     std::int64_t units = 0;  // that can go now; 0: none
     std::int64_t retry = INT64_MAX;
@@ -195,8 +196,11 @@ class PacketEngine {
   void go_on(PacketId id, LinkId link, std::int64_t serialisation);
   void arrive_at_end(PacketId id, LinkId link, std::int64_t serialisation);
   void trace_start(const Packet& packet, LinkId link);
+  ResourceId resource_of(const FlowHop& hop) const {
+    return copies_.seen(states_[static_cast<std::size_t>(hop.link)].resource, hop.copy);
+  }
   void blame_link(Trace& parts, const FlowHop& hop, Cause cause, std::int64_t ps) const {
-    parts.add(copies_.seen(hop.resource, parts.shift), cause, ps);
+    parts.add(copies_.seen(resource_of(hop), parts.shift), cause, ps);
   }
   void append_packet(StateWords& words, const Packet& packet, LinkId queued_at) const;
   void append_events(StateWords& words) const;

@@ -318,7 +318,7 @@ void PacketEngine::trace_start(const Packet& started, LinkId link) {
   if (stalled > 0) {
     const ResourceId culprit =
         copies_.seen(state.credits[hop.traffic_class].culprit(now_), hop.copy);
-    parts.add(copies_.seen(culprit == kNoResource ? hop.resource : culprit, parts.shift),
+    parts.add(copies_.seen(culprit == kNoResource ? resource_of(hop) : culprit, parts.shift),
               Cause::kCredits, stalled);
   }
   blame_link(parts, hop, Cause::kBusy, waited - stalled);

@@ -102,7 +102,9 @@ class SymmetryFinder {
     found_.first_ = nodes;
     found_.second_ = gpus;
     found_.copies_ = Copies(nodes.order, gpus.order, resources);
-    if (found_.trivial() || !part()) return {};
+    // Resources of all copies are numbered together.
+    const Int128 numbers = Int128{found_.copies_.count()} * resources;
+    if (found_.trivial() || numbers > INT32_MAX || !part()) return {};
     return std::move(found_);
   }
 
