@@ -291,13 +291,19 @@ void PacketEngine::wake_at(LinkId link, std::int64_t time) {
 // after these.
 void PacketEngine::run_starts() {
   in_starts_ = true;
-  starting_.assign(starts_.begin(), starts_.begin() + static_cast<std::ptrdiff_t>(start_count_));
-  start_count_ = 0;
-  if (starting_.size() > 1) std::sort(starting_.begin(), starting_.end());
-  for (const std::int32_t turn : starting_) {
+  const auto start_next = [&](std::int32_t turn) {
     const LinkId link = links_by_turn_[static_cast<std::size_t>(turn)];
     link_state(link).listed = false;
     try_start(link);
+  };
+  if (start_count_ == 1) {
+    start_count_ = 0;
+    start_next(starts_[0]);
+  } else {
+    starting_.assign(starts_.begin(), starts_.begin() + static_cast<std::ptrdiff_t>(start_count_));
+    start_count_ = 0;
+    std::sort(starting_.begin(), starting_.end());
+    for (const std::int32_t turn : starting_) start_next(turn);
   }
   in_starts_ = false;
 }

@@ -80,6 +80,7 @@ class Table(unittest.TestCase):
         self.assertEqual("64MiB", comparison_table.size(64 << 20))
         self.assertEqual("1000B", comparison_table.size(1000))
         self.assertEqual("0.67 M/s", comparison_table.rate(670_000))
+        self.assertEqual("1.5 G/s", comparison_table.rate(1_500_000_000))
 
     def test_markdown(self):
         rows = [comparison_table.Row("a|b", "1", "2", "0.5 ×"), comparison_table.Row("c", "3")]

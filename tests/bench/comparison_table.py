@@ -38,6 +38,8 @@ def seconds(value):
 
 
 def rate(hops_per_second):
+    if hops_per_second >= 999.5e6:
+        return f"{hops_per_second / 1e9:.3g} G/s"
     return f"{hops_per_second / 1e6:.3g} M/s"
 
 

@@ -1,5 +1,5 @@
 """How the cost of a prediction grows: CPU time and peak memory by message, ranks, nodes and
-channels, with recurring periods skipped and with every packet simulated. The picture answers it at
+channels, with what must be as another was skipped, and with every packet simulated. The picture answers it at
 a glance; the table holds the numbers."""
 
 import csv

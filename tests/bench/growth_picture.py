@@ -6,7 +6,7 @@ import growth
 
 # Okabe and Ito's blue and vermilion, told apart by all; marks and dashes tell them apart in grey.
 STYLES = {True: {"color": "#0072B2", "marker": "o", "linestyle": "-",
-                 "label": "recurring periods skipped (default)"},
+                 "label": "what must be as another was, skipped (default)"},
           False: {"color": "#D55E00", "marker": "s", "linestyle": "--",
                   "markersize": 9, "markerfacecolor": "none",
                   "label": "every packet simulated (--no-skip)"}}

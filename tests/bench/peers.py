@@ -29,7 +29,7 @@ def same_hops(ours, peer):
 
 
 def both_ways(program, settings):
-    """The prediction with what recurs skipped, and with nothing skipped."""
+    """The prediction with what must be as another was skipped, and with nothing skipped."""
     skipping = measured_runs.gradhaul(program, "ideal-ring", settings)
     full = measured_runs.gradhaul(program, "ideal-ring", settings, skip=False)
     if skipping.time_ps != full.time_ps:
