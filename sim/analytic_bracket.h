@@ -34,8 +34,11 @@
 // 1987), so the shared PCIe link with most to do, P, may need 4/3 P: h = max(0, 4/3 P - idle), else
 // 0.
 //
-// lower is proven; upper is not: that packet runs of rings keep below it is what
-// tests/sim/analytic_test.cpp shows for its grid. The guess is idle + w / 8 + h / 2.
+// lower holds where slots take their time to come back (in nodes on an ideal network they take
+// none). Nothing is proven of upper: that packet runs of rings keep below it is what
+// tests/sim/analytic_test.cpp shows for its grid. Neither counts credits by whole packets, which
+// buffers of few packets feel, nor waits for the sender's last acknowledgement. The guess is
+// idle + w / 8 + h / 2.
 
 #include <algorithm>
 #include <cstdint>

@@ -6,6 +6,8 @@
 // from there. A resource with the copy it is in is one number, copy * resources + resource, so that
 // it is what it always was where there is one copy only.
 
+#include <cstdint>
+
 #include "sim/fabric.h"
 
 namespace gradhaul {

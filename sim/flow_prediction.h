@@ -26,8 +26,8 @@
 // Where links are shared the bound is wide, but the difference small as long as a link is either
 // busy all the time or seldom: tests/sim/flow_test.cpp keeps shared uplinks and oversubscribed
 // spines within 5 %. In between, where the slices of one-slice chunks meet at each step (B near L),
-// rings take up to a fifth longer than this says; so do all-to-alls, whose packets queue where many
-// send to one.
+// rings take a fifth longer than this says, and more; so do all-to-alls, whose packets queue where
+// many send to one.
 
 #include "core/prediction_request.h"
 #include "core/result.h"

@@ -188,15 +188,30 @@ void PacketEngine::schedule(std::int64_t time, std::uint32_t kind, std::int32_t 
                             std::int32_t place) {
   GRADHAUL_ASSERT(kind < kMostKinds && static_cast<std::uint32_t>(place) < kMostPlaces,
                   "an event's place orders it");
-  wheel_.schedule(
-      {time, event_order(Phase::kArrival, endpoint_order(kind, static_cast<std::uint32_t>(place))),
-       event_what(kind + kFirstEndpointEvent, index)});
+  const Event event{
+      time, event_order(Phase::kArrival, endpoint_order(kind, static_cast<std::uint32_t>(place))),
+      event_what(kind + kFirstEndpointEvent, index)};
+  // Else who comes first would depend on how far the others of this instant are.
+  if (time == now_ && !ahead_) {
+    next_round_.push_back(event);
+  } else {
+    wheel_.schedule(event);
+  }
+}
+
+void PacketEngine::begin_round() {
+  for (const Event& event : next_round_) wheel_.schedule(event);
+  next_round_.clear();
 }
 
 PacketEngine::Pause PacketEngine::run(std::int64_t limit, std::int64_t budget) {
   stopped_ = false;
   while (true) {
     if (!wheel_.more_at(now_)) {
+      if (!next_round_.empty()) {
+        begin_round();
+        continue;
+      }
       if (start_count_ > 0) {
         run_starts();
         continue;

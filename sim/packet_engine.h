@@ -68,7 +68,8 @@ class PacketEngine {
   // Puts a packet before its flow's first link at `ready`; hop, sequence and flow are filled in.
   void send(FlowId flow, const Packet& packet, std::int64_t ready);
   // Endpoints::on_event(kind, index) at `time`; indices below 2^27. Of the same instant those of
-  // lower kind come first, then those of lower place.
+  // lower kind come first, then those of lower place; what is scheduled within its own instant
+  // comes when all that was there before has been handled.
   void schedule(std::int64_t time, std::uint32_t kind, std::int32_t index, std::int32_t place);
   // Where an endpoint that kept a delivered packet's buffer lets go of it with no packet following.
   void release(const Packet& delivered, std::int64_t time, ResourceId culprit);
@@ -165,6 +166,7 @@ class PacketEngine {
   void compute_form(FlowHop& hop, const Packet& packet);
 
   void handle(const Event& event);
+  void begin_round();
   void arrive(PacketId id);
   void add_feeder(const RouteHop& hop, LinkId feeder, int feeder_copy);
   const FlowHop& hop_of(FlowId flow, int hop) const {
@@ -209,6 +211,7 @@ class PacketEngine {
   Endpoints& endpoints_;
   Copies copies_;
   EventWheel wheel_;
+  std::vector<Event> next_round_;  // of this instant
   std::vector<LinkState> states_;
   std::vector<Flow> flows_;
   std::vector<FlowHop> hops_;

@@ -14,6 +14,8 @@
 // Two generators: the first moves nodes (by as few as possible, perhaps GPUs too), the second GPUs
 // within their nodes.
 
+#include <array>
+#include <cstdint>
 #include <optional>
 #include <vector>
 

@@ -1,6 +1,6 @@
 """How the cost of a prediction grows: CPU time and peak memory by message, ranks, nodes and
-channels, with what must be as another was skipped, and with every packet simulated. The picture answers it at
-a glance; the table holds the numbers."""
+channels, with what must be as another was skipped, and with every packet simulated. The picture
+answers it at a glance; the table holds the numbers."""
 
 import csv
 from dataclasses import dataclass

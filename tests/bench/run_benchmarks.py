@@ -57,8 +57,8 @@ def compare(build, quick):
              ("CPU reducer", lambda: peers.reducer(build))]
     rows, failed = [], []
     notes = ["Ratios above 1 are in gradhaul's favour. CPU time is the least of up to "
-             f"{measured_runs.REPETITIONS} runs. Skipping: what recurs or is alike exactly is accounted for "
-             "without being simulated."]
+             f"{measured_runs.REPETITIONS} runs. Skipping: what recurs or is alike exactly is "
+             "accounted for without being simulated."]
     for name, step in steps:
         say(f"beside {name}" if name in ("ns-3", "SMPI") else name)
         try:

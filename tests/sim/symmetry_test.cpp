@@ -112,6 +112,19 @@ TEST(Symmetry, NoneWhereRanksDiffer) {
   EXPECT_EQ(equal_parts(request), 1);
 }
 
+// Slots that come back in the instant in which they are given: whoever gets one and ends something
+// itself does both in the same order everywhere.
+TEST(Symmetry, SlotsThatTakeNoTime) {
+  PredictionRequest request = even_request(ideal_cluster(8), 1, 40'000);
+  request.communication.slots = 1;
+  EXPECT_EQ(equal_parts(request), 8);
+  Node node = hgx_h100();
+  node.nvlink->latency = {};
+  request = even_request(one_switch(node, 1, 400_Gbps), 1, 36);
+  request.communication.slots = 1;
+  EXPECT_EQ(equal_parts(request), 8);
+}
+
 // A node without PCIe, credits that come back as they are given: where something takes no time,
 // what comes first within an instant is not the same for all.
 TEST(Symmetry, NoneWhereCreditsTakeNoTime) {
@@ -134,6 +147,11 @@ PredictionRequest random_even_request(std::uint64_t seed) {
   const auto nodes = static_cast<int>(draws.between(2, 6));
   const BitRate link{draws.between(20, 500) * 1'000'000'000};
   Cluster cluster = draws.below(3) == 0 ? rails(node, nodes) : one_switch(node, nodes, link);
+  if (draws.below(5) == 0) {
+    cluster.network.kind = NetworkKind::kIdeal;  // credits take no time
+    cluster.network.node_cable_metres = 0;
+  }
+  if (cluster.node.nvlink && draws.below(4) == 0) cluster.node.nvlink->latency = {};
   cluster.network.mtu = {1024 << draws.below(3)};
   cluster.network.vl_buffer = {draws.between(8, 64) * 1024};
   PredictionRequest request =
