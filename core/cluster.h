@@ -137,6 +137,13 @@ struct Cluster {
   Network network;
   int ranks_per_node = 1;
   int ranks() const { return nodes * ranks_per_node; }
+  // Among all GPUs of the cluster; and back, of a GPU that takes part.
+  int gpu_of(int rank) const {
+    return rank / ranks_per_node * node.gpu_count + rank % ranks_per_node;
+  }
+  int rank_of(int gpu) const {
+    return gpu / node.gpu_count * ranks_per_node + gpu % node.gpu_count;
+  }
 };
 
 }  // namespace gradhaul

@@ -2,37 +2,18 @@
 
 #include <algorithm>
 
+#include "core/item_likeness.h"
+
 namespace gradhaul {
 namespace {
 
-bool same_transfers(const Item& a, const Item& b) {
-  if (a.receive_count != b.receive_count || a.send_count != b.send_count) return false;
-  for (int i = 0; i < a.receive_count; ++i) {
-    const ItemReceive& one = a.receives[static_cast<std::size_t>(i)];
-    const ItemReceive& other = b.receives[static_cast<std::size_t>(i)];
-    if (one.peer != other.peer || one.stream != other.stream) return false;
-  }
-  for (int i = 0; i < a.send_count; ++i) {
-    const ItemSend& one = a.sends[static_cast<std::size_t>(i)];
-    const ItemSend& other = b.sends[static_cast<std::size_t>(i)];
-    if (one.peer != other.peer || one.stream != other.stream ||
-        one.span.count != other.span.count) {
-      return false;
-    }
-  }
-  return true;
-}
-
-// Whether two items of a lane ask for the same: operation, sizes, peers, and dependencies that lie
-// apart by as much as their lanes advanced. Which elements they are does not count.
-bool alike(const Item& earlier, const Item& later, const std::vector<std::int64_t>& advanced) {
-  if (earlier.operation != later.operation || earlier.span.count != later.span.count) return false;
-  if (!same_transfers(earlier, later)) return false;
-  if (earlier.after.has_value() != later.after.has_value()) return false;
-  if (!earlier.after) return true;
-  return earlier.after->lane == later.after->lane &&
-         earlier.after->index + advanced[static_cast<std::size_t>(earlier.after->lane)] ==
-             later.after->index;
+// Dependencies of the later item lie apart by as much as their lanes advanced.
+bool asks_again(const Item& earlier, const Item& later, const std::vector<std::int64_t>& advanced) {
+  return alike(
+      earlier, later, [](Rank peer) { return peer; },
+      [&](const Dependency& after) {
+        return after.index + advanced[static_cast<std::size_t>(after.lane)];
+      });
 }
 
 Item item_of(const EngineState& state, const Lane& lane, std::int64_t index) {
@@ -55,7 +36,7 @@ std::int64_t repetitions_of(const EngineState& state, const Lane& lane, std::int
   const std::int64_t last = now + (most - 1) * shift;
   for (std::int64_t index = since; index <= last; ++index) {
     if (index + shift < lane.layout.items &&
-        alike(item_of(state, lane, index), item_of(state, lane, index + shift), advanced)) {
+        asks_again(item_of(state, lane, index), item_of(state, lane, index + shift), advanced)) {
       continue;
     }
     return index > now ? (index - 1 - now) / shift + 1 : 0;

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "core/placement.h"
 #include "sim/analytic_bracket.h"
 #include "sim/analytic_path.h"
 #include "sim/link_digest.h"
 #include "sim/load_report.h"
-#include "sim/path_report.h"
 #include "sim/prediction_row.h"
 #include "sim/run_cost.h"
 
@@ -59,9 +59,7 @@ class AnalyticRows {
         fabric_(request.cluster),
         placement_(place(request.cluster, request.communication, request.workload.collective)),
         latency_(fabric_, placement_.ranks_per_node) {
-    prediction.channels = placement_.channels;
-    prediction.rings = placement_.rings;
-    prediction.notes = placement_.notes;
+    show_placement(placement_, prediction);
   }
 
   void add(Bytes size) {
@@ -75,13 +73,7 @@ class AnalyticRows {
     const Duration launch = request_.cluster.node.gpu.kernel_launch;
     ResultRow row = prediction_row(request_, placement_.channels, size);
     row.time = launch + bracket.estimate;
-    for (const Bytes sent : load.sent) {
-      row.bytes_sent_per_rank = std::max(row.bytes_sent_per_rank, sent);
-    }
-    prediction_.resources = resource_uses(load, row.time.ps, path);
-    row.parts = time_parts(path, fabric_.resources());
-    row.limited_by = limiting_resource(path, fabric_.resources(), prediction_.resources);
-    prediction_.rows.push_back(std::move(row));
+    add_row(load, path, std::move(row), prediction_);
     const Duration error = std::max(prediction_.error_bound.value_or(Duration{}), bracket.error());
     prediction_.error_bound = error;
     note_.add(bracket, launch, size);
@@ -94,10 +86,7 @@ class AnalyticRows {
 
  private:
   void digest(const ResourceLoad& load, const AnalyticBracket& bracket) {
-    for (const LinkLoad& link : load.links) {
-      digest_.add(static_cast<std::uint64_t>(link.payload.count));
-      digest_.add(static_cast<std::uint64_t>((link.wire + link.trailing).count));
-    }
+    add_to_digest(load, digest_);
     for (const Duration time : {bracket.load, bracket.chain, bracket.slots, bracket.lower,
                                 bracket.estimate, bracket.upper}) {
       digest_.add(static_cast<std::uint64_t>(time.ps));
@@ -136,9 +125,7 @@ Prediction predict_analytically(const PredictionRequest& request) {
     }
   }
   rows.finish();
-  prediction.cost.wall_s = meter.wall_seconds();
-  prediction.cost.cpu_s = meter.cpu_seconds();
-  prediction.cost.peak_rss_bytes = RunCostMeter::peak_rss_bytes();
+  meter.measure(prediction.cost);
   return prediction;
 }
 

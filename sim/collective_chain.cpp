@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/connection_traffic.h"
+
 namespace gradhaul {
 namespace {
 
@@ -14,8 +16,7 @@ class ChainFinder {
         chunks_(chunks),
         latency_(latency),
         element_(size_of(request.workload.datatype)),
-        slot_(element_ *
-              std::max<std::int64_t>(1, request.communication.slot_size.count / element_.count)) {}
+        slot_(element_ * elements_of_slot(request)) {}
 
   CollectiveChain longest(const PredictionRequest& request) {
     const bool all_reduce = request.workload.collective == Collective::kAllReduce;

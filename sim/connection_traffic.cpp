@@ -6,11 +6,6 @@
 namespace gradhaul {
 namespace {
 
-std::int64_t elements_of_slot(const PredictionRequest& request) {
-  const Bytes element = size_of(request.workload.datatype);
-  return std::max<std::int64_t>(1, request.communication.slot_size.count / element.count);
-}
-
 // The connections that the items of one lane send on, as long as these stay the same.
 class LaneSends {
  public:
@@ -174,6 +169,11 @@ Bytes ConnectionTraffic::payload() const {
     sum += messages.size * messages.count;
   }
   return sum;
+}
+
+std::int64_t elements_of_slot(const PredictionRequest& request) {
+  const Bytes element = size_of(request.workload.datatype);
+  return std::max<std::int64_t>(1, request.communication.slot_size.count / element.count);
 }
 
 ScheduleRequest schedule_request(const PredictionRequest& request, std::int64_t count) {

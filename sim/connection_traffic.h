@@ -52,6 +52,8 @@ class TrafficSink {
   ~TrafficSink() = default;
 };
 
+// Of a slot, at least one.
+std::int64_t elements_of_slot(const PredictionRequest& request);
 ScheduleRequest schedule_request(const PredictionRequest& request, std::int64_t count);
 // Each chunk of the schedule in one item.
 std::unique_ptr<Schedule> chunk_schedule(const PredictionRequest& request,

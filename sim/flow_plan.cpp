@@ -20,8 +20,7 @@ class FlowPlanner {
         count_(count),
         latency_(latency),
         element_(size_of(request.workload.datatype)),
-        slot_elements_(
-            std::max<std::int64_t>(1, request.communication.slot_size.count / element_.count)) {}
+        slot_elements_(elements_of_slot(request)) {}
 
   FlowPlan plan() {
     const bool ring = request_.workload.collective == Collective::kAllReduce &&

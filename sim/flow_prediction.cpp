@@ -2,15 +2,16 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "core/placement.h"
 #include "sim/analytic_bracket.h"
 #include "sim/flow_solver.h"
 #include "sim/link_digest.h"
 #include "sim/load_report.h"
-#include "sim/path_report.h"
 #include "sim/prediction_row.h"
 #include "sim/run_cost.h"
+#include "sim/run_watch.h"
 
 namespace gradhaul {
 namespace {
@@ -53,9 +54,7 @@ class FlowRows {
         fabric_(request.cluster),
         placement_(place(request.cluster, request.communication, request.workload.collective)),
         latency_(fabric_, placement_.ranks_per_node) {
-    prediction.channels = placement_.channels;
-    prediction.rings = placement_.rings;
-    prediction.notes = placement_.notes;
+    show_placement(placement_, prediction);
   }
 
   // False where it was interrupted.
@@ -68,7 +67,8 @@ class FlowRows {
     const FlowPaths paths = find_flow_paths(request_, placement_, plan, load);
     FlowBlame costs(plan, paths, fabric_, placement_.ranks_per_node, latency_);
     FlowProgress progress(plan, paths, costs, request_.skip_recurrences);
-    if (!run_flows(plan, paths, progress, [&] { return keep_going(progress, row, size); })) {
+    if (!run_flows(plan, paths, progress,
+                   [&] { return watch_.keep_going(row, progress.progress(), size); })) {
       return false;
     }
     take_row(load, slots, paths, progress, size, count);
@@ -80,33 +80,20 @@ class FlowRows {
   }
 
  private:
-  bool keep_going(const FlowProgress& progress, std::size_t row, Bytes size) {
-    if (request_.interrupted != nullptr && request_.interrupted->load()) return false;
-    if (request_.progress == nullptr) return true;
-    const auto rows = static_cast<double>(request_.workload.sizes.size());
-    const double done = (static_cast<double>(row) + progress.progress()) / rows;
-    request_.progress->on_progress(done, size);
-    return true;
-  }
   void take_row(const ResourceLoad& load, const SlotBound& slots, const FlowPaths& paths,
                 const FlowProgress& progress, Bytes size, std::int64_t count) {
     const Duration launch = request_.cluster.node.gpu.kernel_launch;
     ResultRow row = prediction_row(request_, placement_.channels, size);
     row.time = launch + Duration{progress.end()};
-    for (const Bytes sent : load.sent) {
-      row.bytes_sent_per_rank = std::max(row.bytes_sent_per_rank, sent);
-    }
     std::vector<TracePart> path = progress.critical_path();
     path.push_back({kNoResource, Cause::kLaunch, launch.ps});
     std::erase_if(path, [](const TracePart& part) { return part.ps == 0; });
-    prediction_.resources = resource_uses(load, row.time.ps, path);
-    row.parts = time_parts(path, fabric_.resources());
-    row.limited_by = limiting_resource(path, fabric_.resources(), prediction_.resources);
     const Duration error = error_of(load, slots, paths, progress, count);
     prediction_.error_bound = std::max(prediction_.error_bound.value_or(Duration{}), error);
     note_.add(progress);
-    digest(load, progress);
-    prediction_.rows.push_back(std::move(row));
+    add_to_digest(load, digest_);
+    digest_.add(progress.digest());
+    add_row(load, path, std::move(row), prediction_);
   }
   // See the head of the header.
   Duration error_of(const ResourceLoad& load, const SlotBound& slots, const FlowPaths& paths,
@@ -119,15 +106,9 @@ class FlowRows {
     const Duration time{progress.end()};
     return std::max({Duration{}, time - bracket.lower, upper - time}) + progress.rounding_error();
   }
-  void digest(const ResourceLoad& load, const FlowProgress& progress) {
-    for (const LinkLoad& link : load.links) {
-      digest_.add(static_cast<std::uint64_t>(link.payload.count));
-      digest_.add(static_cast<std::uint64_t>((link.wire + link.trailing).count));
-    }
-    digest_.add(progress.digest());
-  }
 
   const PredictionRequest& request_;
+  RunWatch watch_{request_};
   Prediction& prediction_;
   Fabric fabric_;
   Placement placement_;
@@ -146,16 +127,13 @@ Prediction predict_flows(const PredictionRequest& request) {
   prediction.exact = false;
   FlowRows rows(request, prediction);
   for (std::size_t i = 0; i < request.workload.sizes.size(); ++i) {
-    const bool asked_to_stop = request.interrupted != nullptr && request.interrupted->load();
-    if (asked_to_stop || !rows.add(i)) {
+    if (RunWatch(request).interrupted() || !rows.add(i)) {
       prediction.interrupted = true;
       break;
     }
   }
   rows.finish();
-  prediction.cost.wall_s = meter.wall_seconds();
-  prediction.cost.cpu_s = meter.cpu_seconds();
-  prediction.cost.peak_rss_bytes = RunCostMeter::peak_rss_bytes();
+  meter.measure(prediction.cost);
   return prediction;
 }
 

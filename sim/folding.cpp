@@ -1,8 +1,6 @@
 // The wiring of the home ranks alone, in which each peer is replaced by the home rank that it is a
 // copy of. What differs is by how many copies things lie apart.
 
-#include <algorithm>
-
 #include "core/assert.h"
 #include "sim/symmetry.h"
 
@@ -10,13 +8,8 @@ namespace gradhaul {
 
 class WiringFolder {
  public:
-  WiringFolder(const Wiring& wiring, const Symmetry& symmetry, int gpus_per_node,
-               int ranks_per_node)
-      : wiring_(wiring),
-        symmetry_(symmetry),
-        copies_(symmetry.copies()),
-        gpus_per_node_(gpus_per_node),
-        ranks_per_node_(ranks_per_node) {}
+  WiringFolder(const Wiring& wiring, const Symmetry& symmetry, const Cluster& cluster)
+      : wiring_(wiring), symmetry_(symmetry), copies_(symmetry.copies()), cluster_(cluster) {}
 
   Wiring fold() {
     add_flows();
@@ -37,16 +30,12 @@ class WiringFolder {
     return copies_.seen(Symmetry::at(symmetry_.resources_.home, resource),
                         copies_.minus(copy, from));
   }
-  int home_gpu(int gpu) const {
-    const Rank home = symmetry_.home(gpu / gpus_per_node_ * ranks_per_node_ + gpu % gpus_per_node_);
-    return home / ranks_per_node_ * gpus_per_node_ + home % ranks_per_node_;
-  }
+  int home_gpu(int gpu) const { return cluster_.gpu_of(symmetry_.home(cluster_.rank_of(gpu))); }
 
   const Wiring& wiring_;
   const Symmetry& symmetry_;
   const Copies& copies_;
-  int gpus_per_node_;
-  int ranks_per_node_;
+  const Cluster& cluster_;
   std::vector<FlowId> numbers_;  // of home flows among those that are left
   Wiring folded_;
 };
@@ -101,8 +90,8 @@ void WiringFolder::add_connection(const WiredConnection& connection) {
   folded_.connections.push_back(added);
 }
 
-Wiring fold(const Wiring& wiring, const Symmetry& symmetry, int gpus_per_node, int ranks_per_node) {
-  return WiringFolder(wiring, symmetry, gpus_per_node, ranks_per_node).fold();
+Wiring fold(const Wiring& wiring, const Symmetry& symmetry, const Cluster& cluster) {
+  return WiringFolder(wiring, symmetry, cluster).fold();
 }
 
 }  // namespace gradhaul

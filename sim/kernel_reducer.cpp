@@ -20,7 +20,6 @@ KernelReducer::KernelReducer(RunContext& context, MemoryPorts& memory, int ranks
                              int ranks_per_node, int channels)
     : context_(context),
       memory_(memory),
-      ranks_per_node_(ranks_per_node),
       channels_(channels),
       rate_(context.fabric.cluster().node.gpu.reduce_bandwidth),
       streams_(static_cast<std::size_t>(ranks) * static_cast<std::size_t>(channels)),
@@ -43,10 +42,6 @@ Reducer& KernelReducer::of(Rank rank) { return *ranks_[static_cast<std::size_t>(
 void KernelReducer::take_turns(Rank rank, const std::vector<int>& turns) {
   taking_part_.push_back(rank);
   std::copy(turns.begin(), turns.end(), turns_.begin() + std::ptrdiff_t{rank} * channels_);
-}
-
-int KernelReducer::gpu_of(Rank rank) const {
-  return rank / ranks_per_node_ * context_.fabric.cluster().node.gpu_count + rank % ranks_per_node_;
 }
 
 std::int32_t KernelReducer::add_operation(const Operation& operation) {
@@ -73,7 +68,8 @@ void KernelReducer::post(Rank rank, const ReduceRequest& request) {
   const Bytes bytes{request.count * size_of(request.datatype).count};
   const Duration work = serialisation_time(bytes, rate_, stream.carry);
   const std::int64_t passes = request.kind == ReduceKind::kReduce ? 3 : 2;
-  const std::int64_t memory = memory_.book(gpu_of(rank), bytes * passes, now);
+  const std::int64_t memory =
+      memory_.book(context_.fabric.cluster().gpu_of(rank), bytes * passes, now);
   const std::int64_t kernel_end = stream.free + work.ps;
   const std::int64_t end = std::max(kernel_end, memory);
   scratch_.count = 0;

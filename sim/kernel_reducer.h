@@ -58,11 +58,9 @@ class KernelReducer {
 
   void post(Rank rank, const ReduceRequest& request);
   std::int32_t add_operation(const Operation& operation);
-  int gpu_of(Rank rank) const;
 
   RunContext& context_;
   MemoryPorts& memory_;
-  int ranks_per_node_;
   int channels_;
   BitRate rate_;
   std::vector<std::unique_ptr<RankReducer>> ranks_;

@@ -1,6 +1,7 @@
 #include "sim/load_report.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/path_report.h"
 
@@ -40,8 +41,7 @@ void add_gpus(const ResourceLoad& load, std::int64_t end, std::vector<ResourceUs
   }
 }
 
-}  // namespace
-
+// Those that did nothing are left out.
 std::vector<ResourceUse> resource_uses(const ResourceLoad& load, std::int64_t end,
                                        const std::vector<TracePart>& path) {
   std::vector<ResourceUse> uses = named_uses(load.fabric().resources());
@@ -49,6 +49,27 @@ std::vector<ResourceUse> resource_uses(const ResourceLoad& load, std::int64_t en
   add_gpus(load, end, uses);
   finish_uses(path, uses);
   return uses;
+}
+
+}  // namespace
+
+void add_row(const ResourceLoad& load, const std::vector<TracePart>& path, ResultRow row,
+             Prediction& prediction) {
+  const std::vector<Resource>& resources = load.fabric().resources();
+  for (const Bytes sent : load.sent) {
+    row.bytes_sent_per_rank = std::max(row.bytes_sent_per_rank, sent);
+  }
+  prediction.resources = resource_uses(load, row.time.ps, path);
+  row.parts = time_parts(path, resources);
+  row.limited_by = limiting_resource(path, resources, prediction.resources);
+  prediction.rows.push_back(std::move(row));
+}
+
+void add_to_digest(const ResourceLoad& load, RunDigest& digest) {
+  for (const LinkLoad& link : load.links) {
+    digest.add(static_cast<std::uint64_t>(link.payload.count));
+    digest.add(static_cast<std::uint64_t>((link.wire + link.trailing).count));
+  }
 }
 
 }  // namespace gradhaul

@@ -1,19 +1,22 @@
 #pragma once
 
-// How busy resources are in a run that takes a given time, from what was counted to be put on them:
-// exact in bytes, whatever was simulated.
+// What a result says of a run from what was counted to be put on resources: exact in bytes,
+// whatever was simulated.
 
 #include <cstdint>
 #include <vector>
 
 #include "core/result.h"
+#include "sim/link_digest.h"
 #include "sim/resource_load.h"
 #include "sim/trace_parts.h"
 
 namespace gradhaul {
 
-// `end` ps is the whole time, `path` what decided it. Those that did nothing are left out.
-std::vector<ResourceUse> resource_uses(const ResourceLoad& load, std::int64_t end,
-                                       const std::vector<TracePart>& path);
+// Adds a row whose time is known, with what decided it (`path`, adding up to it), and what of all
+// resources was used by then.
+void add_row(const ResourceLoad& load, const std::vector<TracePart>& path, ResultRow row,
+             Prediction& prediction);
+void add_to_digest(const ResourceLoad& load, RunDigest& digest);
 
 }  // namespace gradhaul

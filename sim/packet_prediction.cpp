@@ -6,30 +6,12 @@
 #include "sim/prediction_row.h"
 #include "sim/resource_load.h"
 #include "sim/run_cost.h"
+#include "sim/run_watch.h"
 #include "sim/simgrid_bridge.h"
 #include "sim/world_report.h"
 
 namespace gradhaul {
 namespace {
-
-// Asks for an end, tells how far it is: what a long run owes to whoever waits for it.
-class Watch {
- public:
-  Watch(const PredictionRequest& request, std::size_t rows) : request_(request), rows_(rows) {}
-
-  bool keep_going(const PacketWorld& world, std::size_t row, Bytes size) {
-    if (request_.interrupted != nullptr && request_.interrupted->load()) return false;
-    if (request_.progress != nullptr) {
-      request_.progress->on_progress(
-          (static_cast<double>(row) + world.progress()) / static_cast<double>(rows_), size);
-    }
-    return true;
-  }
-
- private:
-  const PredictionRequest& request_;
-  std::size_t rows_;
-};
 
 // What the simulation says must not beat what its links, kernels and memories can do, counted
 // without it.
@@ -72,17 +54,15 @@ Prediction predict_packets(const PredictionRequest& request) {
   const Fabric fabric(request.cluster);
   const Placement placement =
       place(request.cluster, request.communication, request.workload.collective);
-  prediction.channels = placement.channels;
-  prediction.rings = placement.rings;
-  prediction.notes = placement.notes;
-  Watch watch(request, request.workload.sizes.size());
+  show_placement(placement, prediction);
+  const RunWatch watch(request);
   RunDigest digest;
   for (std::size_t i = 0; i < request.workload.sizes.size(); ++i) {
     const Bytes size = whole_elements(request, request.workload.sizes[i]);
     const std::int64_t count = size.count / size_of(request.workload.datatype).count;
     PacketWorld world(request, fabric, placement, count);
     const bool finished =
-        run_under_simgrid(world, [&] { return watch.keep_going(world, i, size); });
+        run_under_simgrid(world, [&] { return watch.keep_going(i, world.progress(), size); });
     if (!finished) {
       prediction.interrupted = true;
       break;
@@ -91,9 +71,7 @@ Prediction predict_packets(const PredictionRequest& request) {
     take_row(request, world, size, digest, prediction);
   }
   prediction.digest = digest.value();
-  prediction.cost.wall_s = meter.wall_seconds();
-  prediction.cost.cpu_s = meter.cpu_seconds();
-  prediction.cost.peak_rss_bytes = RunCostMeter::peak_rss_bytes();
+  meter.measure(prediction.cost);
   return prediction;
 }
 

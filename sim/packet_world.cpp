@@ -22,11 +22,12 @@ PacketWorld::PacketWorld(const PredictionRequest& request, const Fabric& fabric,
   const auto all = static_cast<std::size_t>(ranks());
   slots_.assign(all, -1);
   std::vector<const std::vector<ConnectionEnd>*> ends(all, nullptr);
+  const RingPlaces places = ring_places(placement);
   for (const Rank rank : plan_.simulated) {
     slots_[static_cast<std::size_t>(rank)] = static_cast<int>(engines_.size());
     engines_.push_back(std::make_unique<CollectiveEngine>(*plan_.schedule, rank, plan_.settings));
     ends[static_cast<std::size_t>(rank)] = &engines_.back()->connections();
-    kernels_->take_turns(rank, channel_turns(placement, rank));
+    kernels_->take_turns(rank, channel_turns(places, rank));
   }
   transport_->connect(plan_.wiring, ends);
   early_.resize(all);
@@ -188,11 +189,6 @@ std::int64_t PacketWorld::stalled(LinkId id) const {
   return engine_.stall_elapsed(plan_.symmetry.home_link(id));
 }
 
-int PacketWorld::gpu_of(Rank rank) const {
-  const Cluster& cluster = request_.cluster;
-  return rank / cluster.ranks_per_node * cluster.node.gpu_count + rank % cluster.ranks_per_node;
-}
-
 std::int64_t PacketWorld::kernel_busy(Rank rank) const {
   return kernels_->busy(plan_.symmetry.home(rank));
 }
@@ -200,10 +196,10 @@ std::int64_t PacketWorld::kernel_bytes(Rank rank) const {
   return kernels_->bytes(plan_.symmetry.home(rank));
 }
 std::int64_t PacketWorld::memory_busy(Rank rank) const {
-  return memory_.busy(gpu_of(plan_.symmetry.home(rank)));
+  return memory_.busy(request_.cluster.gpu_of(plan_.symmetry.home(rank)));
 }
 std::int64_t PacketWorld::memory_bytes(Rank rank) const {
-  return memory_.bytes(gpu_of(plan_.symmetry.home(rank)));
+  return memory_.bytes(request_.cluster.gpu_of(plan_.symmetry.home(rank)));
 }
 
 std::uint64_t PacketWorld::digest() const {

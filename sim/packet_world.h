@@ -85,7 +85,6 @@ class PacketWorld final : private Endpoints, private CompletionRouter {
   std::size_t slot(Rank rank) const {
     return static_cast<std::size_t>(slots_[static_cast<std::size_t>(rank)]);
   }
-  int gpu_of(Rank rank) const;
 
   const PredictionRequest& request_;
   const Fabric& fabric_;

@@ -16,6 +16,12 @@ Bytes whole_elements(const PredictionRequest& request, Bytes size) {
   return {size.count / element * element};
 }
 
+void show_placement(const Placement& placement, Prediction& prediction) {
+  prediction.channels = placement.channels;
+  prediction.rings = placement.rings;
+  prediction.notes = placement.notes;
+}
+
 ResultRow prediction_row(const PredictionRequest& request, int channels, Bytes size) {
   ResultRow row;
   row.collective = request.workload.collective;

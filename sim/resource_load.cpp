@@ -30,9 +30,7 @@ ResourceLoad::ResourceLoad(const Fabric& fabric, int ranks_per_node, int channel
   sent.resize(ranks);
 }
 
-int ResourceLoad::gpu_of(Rank rank) const {
-  return rank / ranks_per_node_ * fabric_.cluster().node.gpu_count + rank % ranks_per_node_;
-}
+int ResourceLoad::gpu_of(Rank rank) const { return fabric_.cluster().gpu_of(rank); }
 
 Duration ResourceLoad::busy(LinkId id) const {
   const LinkLoad& load = links[static_cast<std::size_t>(id)];

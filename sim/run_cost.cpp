@@ -20,6 +20,12 @@ std::int64_t nanoseconds(clockid_t clock) {
 RunCostMeter::RunCostMeter()
     : wall_ns_(nanoseconds(CLOCK_MONOTONIC)), cpu_ns_(nanoseconds(CLOCK_PROCESS_CPUTIME_ID)) {}
 
+void RunCostMeter::measure(RunCost& cost) const {
+  cost.wall_s = wall_seconds();
+  cost.cpu_s = cpu_seconds();
+  cost.peak_rss_bytes = peak_rss_bytes();
+}
+
 double RunCostMeter::wall_seconds() const {
   return static_cast<double>(nanoseconds(CLOCK_MONOTONIC) - wall_ns_) * 1e-9;
 }

@@ -1,5 +1,7 @@
 #include "sim/schedule_symmetry.h"
 
+#include "core/item_likeness.h"
+
 namespace gradhaul {
 namespace {
 
@@ -25,26 +27,9 @@ class ScheduleChecker {
 };
 
 bool ScheduleChecker::same_item(const Item& item, const Item& image) const {
-  if (item.operation != image.operation || item.span.count != image.span.count ||
-      item.receive_count != image.receive_count || item.send_count != image.send_count ||
-      item.after.has_value() != image.after.has_value()) {
-    return false;
-  }
-  for (std::size_t i = 0; i < static_cast<std::size_t>(item.receive_count); ++i) {
-    if (rank_image(item.receives[i].peer) != image.receives[i].peer ||
-        item.receives[i].stream != image.receives[i].stream) {
-      return false;
-    }
-  }
-  for (std::size_t i = 0; i < static_cast<std::size_t>(item.send_count); ++i) {
-    if (rank_image(item.sends[i].peer) != image.sends[i].peer ||
-        item.sends[i].stream != image.sends[i].stream ||
-        item.sends[i].span.count != image.sends[i].span.count) {
-      return false;
-    }
-  }
-  return !item.after ||
-         (item.after->lane == image.after->lane && item.after->index == image.after->index);
+  return alike(
+      item, image, [&](Rank peer) { return rank_image(peer); },
+      [](const Dependency& after) { return after.index; });
 }
 
 // Of chunks that differ by an element at most, as those of a channel do, the last slice of a step

@@ -1,16 +1,9 @@
 #include "sim/symmetry.h"
 
-#include <algorithm>
-
-#include "core/assert.h"
-
 namespace gradhaul {
 namespace {
 
 using Sort = std::vector<std::int32_t> SymmetryMove::*;
-
-// A move that moves nothing, once.
-SymmetryMove standing() { return {}; }
 
 std::int32_t step(const SymmetryMove& move, Sort sort, std::int32_t index) {
   if (move.order == 1 || index < 0) return index;
@@ -116,14 +109,15 @@ class SymmetryFinder {
     found->order = order;
     return comes_round(*found) ? found : std::nullopt;
   }
+  // Where none is found, a move that leaves all where it is.
   SymmetryMove gpu_move() const {
     for (const int gpus : divisors(cluster_.ranks_per_node)) {
       if (auto found = move(0, gpus, cluster_.ranks_per_node / gpus)) return *found;
     }
-    return standing();
+    return {};
   }
   SymmetryMove node_move(const SymmetryMove& gpu_move) const {
-    const int per_node = gpu_move.order > 1 ? gpu_move.gpus : cluster_.ranks_per_node;
+    const int per_node = cluster_.ranks_per_node / gpu_move.order;
     for (const int nodes : divisors(cluster_.nodes)) {
       const int order = cluster_.nodes / nodes;
       for (int gpus = 0; gpus < per_node; ++gpus) {
@@ -132,11 +126,11 @@ class SymmetryFinder {
         if (found && commute(*found, gpu_move)) return *found;
       }
     }
-    return standing();
+    return {};
   }
 
   // Numbers the members of each orbit; false where something is left where it is by a move.
-  bool split(Sort sort, Orbits& orbits, bool freely = true) const;
+  bool split(Sort sort, Orbits& orbits) const;
   bool part();
   bool folds_in_order() const;
   bool connections_fold_in_order() const;
@@ -149,8 +143,8 @@ class SymmetryFinder {
   Symmetry found_;
 };
 
-bool SymmetryFinder::split(Sort sort, Orbits& orbits, bool freely) const {
-  const SymmetryMove& any = found_.first_.order > 1 ? found_.first_ : found_.second_;
+bool SymmetryFinder::split(Sort sort, Orbits& orbits) const {
+  const SymmetryMove& any = found_.any_move();
   const std::size_t count = (any.*sort).size();
   orbits.home.resize(count);
   orbits.copy.assign(count, -1);
@@ -162,10 +156,7 @@ bool SymmetryFinder::split(Sort sort, Orbits& orbits, bool freely) const {
     if ((any.*sort)[i] < 0) continue;
     for (int copy = 1; copy < found_.copies_.count(); ++copy) {
       const auto member = static_cast<std::size_t>(found_.moved(sort, home, copy));
-      if (orbits.copy[member] >= 0) {
-        if (freely) return false;
-        continue;
-      }
+      if (orbits.copy[member] >= 0) return false;
       orbits.home[member] = home;
       orbits.copy[member] = copy;
     }
@@ -183,12 +174,10 @@ bool SymmetryFinder::part() {
                     split(&SymmetryMove::injectors, found_.injectors_);
   if (!free) return false;
   // The lowest link of an orbit may be of another copy than the lowest resource.
-  const Orbits by_number = found_.links_;
-  for (std::size_t i = 0; i < by_number.home.size(); ++i) {
+  for (std::size_t i = 0; i < fabric_.links().size(); ++i) {
+    if (found_.any_move().links[i] < 0) continue;
     const auto link = static_cast<LinkId>(i);
     const int copy = Symmetry::at(found_.resources_.copy, fabric_.link(link).resource);
-    const SymmetryMove& any = found_.first_.order > 1 ? found_.first_ : found_.second_;
-    if (any.links[i] < 0) continue;
     found_.links_.copy[i] = copy;
     found_.links_.home[i] = found_.moved(&SymmetryMove::links, link, found_.copies_.minus(0, copy));
   }
@@ -217,8 +206,8 @@ bool SymmetryFinder::connections_fold_in_order() const {
   // The connection that stands for it: the one whose source is a home.
   const auto home_of = [&](std::size_t i) {
     const int copy = found_.copy(wiring_.connections[i].sent_as.source);
-    return static_cast<std::size_t>(found_.moved(
-        &SymmetryMove::connections, static_cast<std::int32_t>(i), found_.copies_.minus(0, copy)));
+    return found_.moved(&SymmetryMove::connections, static_cast<std::int32_t>(i),
+                        found_.copies_.minus(0, copy));
   };
   const auto ranks = static_cast<std::size_t>(cluster_.ranks());
   Rising at_sources(ranks);
@@ -226,8 +215,8 @@ bool SymmetryFinder::connections_fold_in_order() const {
   std::vector<std::int32_t> home_places(2 * wiring_.connections.size());
   for (std::size_t i = 0; i < wiring_.connections.size(); ++i) {
     const WiredConnection& connection = wiring_.connections[i];
-    const WiredConnection& home = wiring_.connections[home_of(i)];
-    const auto number = static_cast<std::int32_t>(home_of(i));
+    const std::int32_t number = home_of(i);
+    const WiredConnection& home = wiring_.connections[static_cast<std::size_t>(number)];
     const auto [channel, source, destination, stream] = connection.sent_as;
     if (found_.copy(source) == 0) at_sources.add(source, number);
     if (found_.copy(destination) == 0) at_destinations.add(destination, number);

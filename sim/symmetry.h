@@ -27,8 +27,6 @@ namespace gradhaul {
 
 // Where one move takes everything, by number; -1: it is not in use.
 struct SymmetryMove {
-  int nodes = 0;
-  int gpus = 0;
   int order = 1;  // so many times, and all is where it was
   std::vector<Rank> ranks;
   std::vector<int> channels;
@@ -65,6 +63,8 @@ class Symmetry {
   static T at(const std::vector<T>& values, std::int32_t index) {
     return values[static_cast<std::size_t>(index)];
   }
+  // One that moves anything.
+  const SymmetryMove& any_move() const { return first_.order > 1 ? first_ : second_; }
   std::int32_t moved(std::vector<std::int32_t> SymmetryMove::*sort, std::int32_t index,
                      int by) const;
 
@@ -87,6 +87,6 @@ std::optional<SymmetryMove> symmetry_move(const Fabric& fabric, const Placement&
 Symmetry find_symmetry(const Fabric& fabric, const Placement& placement, const Schedule& schedule,
                        const Wiring& wiring);
 // What is left to wire: the home ranks, each peer's home in its place.
-Wiring fold(const Wiring& wiring, const Symmetry& symmetry, int gpus_per_node, int ranks_per_node);
+Wiring fold(const Wiring& wiring, const Symmetry& symmetry, const Cluster& cluster);
 
 }  // namespace gradhaul

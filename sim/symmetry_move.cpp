@@ -103,8 +103,6 @@ class MoveChecker {
                       asks_for_the_same(schedule_, ranks_.all(), channels_.all());
     if (!kept) return std::nullopt;
     SymmetryMove move;
-    move.nodes = nodes;
-    move.gpus = gpus;
     move.ranks = ranks_.take();
     move.channels = channels_.take();
     move.connections = connections_.take();
@@ -183,10 +181,7 @@ bool MoveChecker::take_channels() {
 }
 
 int MoveChecker::gpu_image(int gpu) const {
-  const int in_node = gpu % cluster_.node.gpu_count;
-  const int per_node = cluster_.ranks_per_node;
-  const Rank image = ranks_.of(gpu / cluster_.node.gpu_count * per_node + in_node);
-  return image / per_node * cluster_.node.gpu_count + image % per_node;
+  return cluster_.gpu_of(ranks_.of(cluster_.rank_of(gpu)));
 }
 
 bool MoveChecker::take_link(LinkId link, LinkId image) {
@@ -307,9 +302,10 @@ bool MoveChecker::keeps_turns() const {
       !at_destinations.kept(ranks_, connections_) || !at_injectors.kept(injectors_, places)) {
     return false;
   }
+  const RingPlaces ring = ring_places(placement_);
   for (Rank rank = 0; rank < cluster_.ranks(); ++rank) {
-    const std::vector<int> turns = channel_turns(placement_, rank);
-    const std::vector<int> there = channel_turns(placement_, ranks_.of(rank));
+    const std::vector<int> turns = channel_turns(ring, rank);
+    const std::vector<int> there = channel_turns(ring, ranks_.of(rank));
     for (int channel = 0; channel < placement_.channels; ++channel) {
       if (turns[static_cast<std::size_t>(channel)] !=
           there[static_cast<std::size_t>(channels_.of(channel))]) {

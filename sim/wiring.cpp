@@ -33,15 +33,9 @@ class WiringBuilder {
         node_(fabric.cluster().node),
         placement_(placement),
         communication_(communication),
-        free_control_(cluster_.network.kind == NetworkKind::kIdeal) {
+        free_control_(cluster_.network.kind == NetworkKind::kIdeal),
+        places_(ring_places(placement)) {
     dma_flows_.resize(static_cast<std::size_t>(cluster_.nodes * node_.nic_count * node_.gpu_count));
-    for (const std::vector<Rank>& ring : placement.rings) {
-      std::vector<std::int32_t>& places = places_.emplace_back(ring.size());
-      for (std::size_t i = 0; i < ring.size(); ++i) {
-        places[static_cast<std::size_t>(ring[i])] =
-            static_cast<std::int32_t>(i) % placement.ranks_per_node;
-      }
-    }
   }
 
   // Places and channel of a connection, and the nodes from its source to its destination.
@@ -78,8 +72,8 @@ class WiringBuilder {
   const Placement& placement_;
   const Communication& communication_;
   bool free_control_;  // the ideal network: credits and acknowledgements cost nothing
-  std::vector<std::vector<std::int32_t>> places_;  // by channel and rank
-  std::vector<DmaFlows> dma_flows_;                // by node, NIC and GPU; made when first used
+  RingPlaces places_;
+  std::vector<DmaFlows> dma_flows_;  // by node, NIC and GPU; made when first used
   std::vector<Draft> drafts_;
   Wiring wiring_;
 };
@@ -282,12 +276,22 @@ std::vector<const Path*> in_place_order(const Wiring& wiring) {
   return paths;
 }
 
-std::vector<int> channel_turns(const Placement& placement, Rank rank) {
-  std::vector<std::pair<std::ptrdiff_t, int>> turns;
-  for (int channel = 0; channel < placement.channels; ++channel) {
-    const std::vector<Rank>& ring = placement.rings[static_cast<std::size_t>(channel)];
-    const auto place = std::find(ring.begin(), ring.end(), rank) - ring.begin();
-    turns.emplace_back(place % placement.ranks_per_node, channel);
+RingPlaces ring_places(const Placement& placement) {
+  RingPlaces places;
+  for (const std::vector<Rank>& ring : placement.rings) {
+    std::vector<std::int32_t>& of_ranks = places.emplace_back(ring.size());
+    for (std::size_t i = 0; i < ring.size(); ++i) {
+      of_ranks[static_cast<std::size_t>(ring[i])] =
+          static_cast<std::int32_t>(i) % placement.ranks_per_node;
+    }
+  }
+  return places;
+}
+
+std::vector<int> channel_turns(const RingPlaces& places, Rank rank) {
+  std::vector<std::pair<std::int32_t, int>> turns;
+  for (std::size_t channel = 0; channel < places.size(); ++channel) {
+    turns.emplace_back(places[channel][static_cast<std::size_t>(rank)], static_cast<int>(channel));
   }
   std::sort(turns.begin(), turns.end());
   std::vector<int> result(turns.size());

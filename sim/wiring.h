@@ -87,8 +87,12 @@ Wiring wire_up(const Fabric& fabric, const Placement& placement, const Communica
 // All paths by their places.
 std::vector<const Path*> in_place_order(const Wiring& wiring);
 
-// In a rank, channels by the place that the rank has in its node's part of their rings: in this
-// order they take turns where they ask for something at the same instant.
-std::vector<int> channel_turns(const Placement& placement, Rank rank);
+// By channel and rank, the place that the rank has in its node's part of the channel's ring.
+using RingPlaces = std::vector<std::vector<std::int32_t>>;
+RingPlaces ring_places(const Placement& placement);
+
+// In a rank, channels by the places that it has in their rings: in this order they take turns where
+// they ask for something at the same instant.
+std::vector<int> channel_turns(const RingPlaces& places, Rank rank);
 
 }  // namespace gradhaul

@@ -1,7 +1,5 @@
 #include "sim/world_plan.h"
 
-#include <algorithm>
-
 #include "core/engine_layout.h"
 #include "sim/connection_traffic.h"
 
@@ -38,8 +36,7 @@ WorldPlan plan_world(const PredictionRequest& request, const Fabric& fabric,
     if (plan.symmetry.copy(rank) == 0) plan.simulated.push_back(rank);
   }
   if (plan.symmetry.copies().count() > 1) {
-    plan.wiring = fold(plan.wiring, plan.symmetry, request.cluster.node.gpu_count,
-                       request.cluster.ranks_per_node);
+    plan.wiring = fold(plan.wiring, plan.symmetry, request.cluster);
   }
   return plan;
 }

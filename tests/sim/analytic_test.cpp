@@ -19,21 +19,6 @@ PredictionRequest analytic(PredictionRequest request) {
   return request;
 }
 
-double row_us(const Prediction& prediction) { return prediction.rows.at(0).time.microseconds(); }
-
-// As many GPUs as NICs, each pair below a switch of its own; NVLink where there are several.
-Cluster paired_cluster(int nodes, int pairs) {
-  Node node = bare_node(pairs, 5);
-  give_latencies(node);
-  node.gpu.reduce_bandwidth = 37_GBps;
-  node.gpu.memory_bandwidth = 3350_GBps;
-  node.nic.rate = 400_Gbps;
-  if (pairs > 1) node.nvlink = Nvlink{450_GBps, 0.824, 700_ns};
-  Cluster cluster = one_switch(node, nodes, 400_Gbps);
-  cluster.network.topology.leaves = 0;
-  return cluster;
-}
-
 AnalyticBracket bracket_for(PredictionRequest request) {
   if (request.cluster.nodes > 1) {
     request.cluster.network.topology = size_topology(request.cluster.network, request.cluster.nodes,

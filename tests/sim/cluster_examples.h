@@ -8,6 +8,7 @@
 
 #include "core/cluster.h"
 #include "core/prediction_request.h"
+#include "core/result.h"
 
 namespace gradhaul::examples {
 
@@ -133,12 +134,29 @@ inline Cluster one_switch(const Node& node, int nodes, BitRate link) {
   return cluster;
 }
 
+// As many GPUs as NICs, each pair below a switch of its own; NVLink where there are several.
+inline Cluster paired_cluster(int nodes, int pairs) {
+  Node node = bare_node(pairs, 5);
+  give_latencies(node);
+  node.gpu.reduce_bandwidth = 37_GBps;
+  node.gpu.memory_bandwidth = 3350_GBps;
+  node.nic.rate = 400_Gbps;
+  if (pairs > 1) node.nvlink = Nvlink{450_GBps, 0.824, 700_ns};
+  Cluster cluster = one_switch(node, nodes, 400_Gbps);
+  cluster.network.topology.leaves = 0;
+  return cluster;
+}
+
 inline PredictionRequest request_for(const Cluster& cluster, Bytes size) {
   PredictionRequest request;
   request.cluster = cluster;
   request.workload.sizes = {size};
   request.workload.datatype = DataType::kBf16;
   return request;
+}
+
+inline double row_us(const Prediction& prediction) {
+  return prediction.rows.at(0).time.microseconds();
 }
 
 }  // namespace gradhaul::examples
