@@ -1,0 +1,33 @@
+#pragma once
+
+// One rank's end of a real transport, as its driver sees it: beyond the posts of core/transport.h
+// it has to be polled, since nothing happens of itself. It is made for the connections of one
+// engine, over registered memory; queue pairs or sockets may be kept from one to the next.
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backends/bootstrap/exchange.h"
+#include "core/transport.h"
+
+namespace gradhaul {
+
+class Endpoint : public Transport {
+ public:
+  virtual ~Endpoint() = default;
+
+  // Delivers what has completed meanwhile, as the contract of core/transport.h orders it. Whether
+  // there was anything. Never blocks.
+  virtual bool poll(CompletionSink& sink) = 0;
+
+  // What was seen first, once a completion has come with a status: which peer, what it means here,
+  // what to check.
+  virtual std::optional<RankFailure> failure() const = 0;
+
+  // For the `engine` of a measured result: {"device", "mlx5_0"}, {"mtu", "4096"}, ….
+  virtual std::vector<std::pair<std::string, std::string>> facts() const = 0;
+};
+
+}  // namespace gradhaul
