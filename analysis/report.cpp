@@ -93,8 +93,9 @@ std::string port_line(const std::vector<const PortCounters*>& ports) {
       {{"xmit_wait", &PortCounters::xmit_wait},
        {"out_of_credits", &PortCounters::out_of_credits},
        {"pfc_paused", &PortCounters::pfc_paused}}};
-  constexpr std::array<std::pair<std::string_view, std::int64_t PortCounters::*>, 5> kCounts{
+  constexpr std::array<std::pair<std::string_view, std::int64_t PortCounters::*>, 6> kCounts{
       {{"pfc_pause_frames", &PortCounters::pfc_pause_frames},
+       {"pfc_pause_frames_sent", &PortCounters::pfc_pause_frames_sent},
        {"ecn_marked", &PortCounters::ecn_marked},
        {"cnp", &PortCounters::cnp},
        {"dropped", &PortCounters::dropped},

@@ -62,6 +62,7 @@ Json counters_json(const PortCounters& port) {
   return {{"port", port.port},
           {"xmit_wait_us", microseconds(port.xmit_wait)},
           {"pfc_pause_frames", port.pfc_pause_frames},
+          {"pfc_pause_frames_sent", port.pfc_pause_frames_sent},
           {"pfc_paused_us", microseconds(port.pfc_paused)},
           {"ecn_marked", port.ecn_marked},
           {"cnp", port.cnp},

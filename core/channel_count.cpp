@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/assert.h"
-#include "core/infiniband_framing.h"
+#include "core/network_framing.h"
 #include "core/pcie_framing.h"
 
 namespace gradhaul {
@@ -26,9 +26,9 @@ double payload_share(Bytes payload, Bytes headers) {
 
 BitRate nics_payload(const Cluster& cluster) {
   const BitRate wire = std::min(cluster.node.nic.rate, cluster.network.link);
-  const bool framed = cluster.network.kind == NetworkKind::kInfiniband;
-  return scaled(wire, cluster.node.nic_count *
-                          (framed ? payload_share(cluster.network.mtu, kInfinibandOverhead) : 1.0));
+  return scaled(wire,
+                cluster.node.nic_count *
+                    payload_share(cluster.network.mtu, packet_overhead(cluster.network.kind)));
 }
 
 BitRate pcie_payload(const Node& node) {

@@ -104,6 +104,7 @@ struct Node {
 enum class NetworkKind : std::uint8_t {
   kInfiniband,
   kIdeal,  // serialises payload only: no headers, no credits, no acknowledgements on the wire
+  kRoce,   // RoCEv2 over Ethernet
 };
 enum class TopologyKind : std::uint8_t { kBackToBack, kSingleSwitch, kLeafSpine, kRailOptimized };
 
@@ -115,6 +116,26 @@ struct Topology {
   int leaves = 0;
   int spines = 0;
   int uplinks_per_leaf = 0;  // to all spines together
+};
+
+// By which of several equal ways a packet goes.
+enum class Routing : std::uint8_t {
+  kStatic,  // by destination (core/topology_size.h)
+  kEcmp,    // by a hash over addresses and UDP source port, each queue pair its own (core/ecmp.h)
+};
+
+// Priority flow control (IEEE 802.1Qbb) of the one lossless priority. A receiver whose buffer for a
+// port holds more than `xoff` of wire bytes pauses the transmitter at the other end of the cable,
+// and lets it go on at `xon` or less.
+struct PauseSettings {
+  Bytes xoff;
+  Bytes xon;
+  // For what still comes after that. Nothing: what each cable needs (core/pause_headroom.h).
+  std::optional<Bytes> headroom;
+  // Above 0: switches pause at alpha x (what is free of the buffer that their ports share), and let
+  // go on at xoff - xon below that [Choudhury and Hahne, 1998]. NICs keep to xoff.
+  double alpha = 0;
+  Duration response;  // a pause frame has come in: until no more frames are started
 };
 
 struct Network {
@@ -129,6 +150,9 @@ struct Network {
   Duration switch_latency{200'000};  // first bit in until first bit out
   Bytes vl_buffer{64 * 1024};        // receive buffer of a port and lane; 0: no limit
   Duration credit_return{300'000};   // both ends' handling of a credit update, cables apart
+  Bytes switch_buffer{};             // RoCE: shared by all ports of a switch
+  PauseSettings pause;               // RoCE
+  Routing routing = Routing::kStatic;
 };
 
 struct Cluster {

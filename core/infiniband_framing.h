@@ -15,8 +15,7 @@ inline constexpr Bytes kRethBytes{16};      // first or only packet of a WRITE
 inline constexpr Bytes kImmediateBytes{4};  // last or only packet of a WRITE_WITH_IMM
 // What the first packet of a write, if it is the only one, has beside its payload.
 inline constexpr Bytes kInfinibandMostOverhead = kInfinibandOverhead + kRethBytes + kImmediateBytes;
-inline constexpr Bytes kAethBytes{4};              // acknowledgement
-inline constexpr Bytes kAcknowledgementBytes{30};  // LRH + BTH + AETH + ICRC + VCRC
+inline constexpr Bytes kAethBytes{4};  // acknowledgement
 
 // Credits count blocks of 64 bytes of a packet [IBTA vol. 1, 7.9.4]. A lane can advertise at most
 // 2048 of them.

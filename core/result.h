@@ -50,7 +50,8 @@ struct ResourceUse {
 struct PortCounters {
   std::string port;  // "leaf0:3", "node0.nic0"
   Duration xmit_wait;
-  std::int64_t pfc_pause_frames = 0;
+  std::int64_t pfc_pause_frames = 0;  // received
+  std::int64_t pfc_pause_frames_sent = 0;
   Duration pfc_paused;
   std::int64_t ecn_marked = 0;
   std::int64_t cnp = 0;

@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "core/infiniband_framing.h"
+#include "core/network_framing.h"
+#include "core/pause_headroom.h"
 #include "core/topology_size.h"
 #include "scenarios/network_reader.h"
 #include "scenarios/node_reader.h"
@@ -63,6 +64,24 @@ void check_nics(MappingReader& reader, const Cluster& cluster) {
   }
 }
 
+// A NIC that names its buffer pauses its peer in time for all of the headroom to fit.
+void check_lossless_nics(MappingReader& reader, const Cluster& cluster) {
+  const Network& network = cluster.network;
+  const Bytes own = cluster.node.nic.receive_buffer;
+  if (network.kind != NetworkKind::kRoce || own.count == 0) return;
+  const Bytes packet = largest_packet(network);
+  const Bytes headroom = network.pause.headroom.value_or(
+      pause_headroom(std::min(network.link, cluster.node.nic.rate), packet,
+                     cable_latency(network.node_cable_metres), network.pause.response));
+  if (own >= headroom + packet) return;
+  reader.report_together(
+      {"node", "node.nics.model", "node.nics.model.receive_buffer", "network",
+       "network.flow_control", "network.flow_control.headroom"},
+      fmt::format("the receive_buffer of {}, {}B, is less than the headroom of its port, {}B, and "
+                  "one packet on the wire, {}B",
+                  cluster.node.nic.name, own.count, headroom.count, packet.count));
+}
+
 void check_network(MappingReader& reader, const Cluster& cluster) {
   if (cluster.network.topology.kind == TopologyKind::kBackToBack && cluster.nodes != 2) {
     reader.report_together(
@@ -73,6 +92,7 @@ void check_network(MappingReader& reader, const Cluster& cluster) {
   }
   if (cluster.node.nic_count > 0) {
     check_nics(reader, cluster);
+    check_lossless_nics(reader, cluster);
   } else if (cluster.nodes > 1) {
     reader.report_together({"node", "node.nics", "node.nics.count", "nodes"},
                            fmt::format("{} has no NIC, and there are {} nodes to join",

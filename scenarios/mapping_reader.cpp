@@ -337,6 +337,20 @@ MappingReader MappingReader::mapping(std::string_view key) {
   return {node, node->reference.empty() ? node->key_location : node->location, filled, problems_};
 }
 
+MappingReader MappingReader::mapping_of_kind(std::string_view key) {
+  const TreeNode* node = find(key);
+  if (node == nullptr || node->kind != TreeKind::kScalar) return mapping(key);
+  TreeNode kind = *node;
+  kind.key = "kind";
+  kind.key_location = node->location;
+  TreeNode& made = made_.emplace_back(*node);
+  made.kind = TreeKind::kMapping;
+  made.text.clear();
+  made.children = {std::move(kind)};
+  FilledValue& filled = record(key, FilledKind::kMapping, "", &made);
+  return {&made, made.location, filled, problems_};
+}
+
 const TreeNode* MappingReader::raw(std::string_view key) { return find(key); }
 
 void MappingReader::finish() {

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -85,6 +86,8 @@ class MappingReader {
 
   // A mapping below this one; its keys are read through what is returned.
   MappingReader mapping(std::string_view key);
+  // The same where one word is short for its `kind`: "pfc" for {kind: pfc}.
+  MappingReader mapping_of_kind(std::string_view key);
   // The raw value, for what has a form of its own; the caller records it. Nothing: absent.
   const TreeNode* raw(std::string_view key);
   // Records a value under a key.
@@ -129,6 +132,7 @@ class MappingReader {
   Problems& problems_;
   std::size_t problems_before_;
   std::vector<std::string> asked_;
+  std::list<TreeNode> made_;  // that no file has; readers keep pointers into it
 };
 
 }  // namespace gradhaul

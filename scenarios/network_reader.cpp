@@ -4,8 +4,9 @@
 
 #include <array>
 
-#include "core/infiniband_framing.h"
+#include "core/network_framing.h"
 #include "scenarios/device_reader.h"
+#include "scenarios/flow_control_reader.h"
 
 namespace gradhaul {
 namespace {
@@ -15,8 +16,6 @@ using namespace literals;
 constexpr std::int64_t kLongestLatency = 1'000'000'000;  // 1 ms
 // The MTUs there are (IBTA vol. 1, PathRecord MTU).
 constexpr std::array<std::int64_t, 5> kMtus{256, 512, 1024, 2048, 4096};
-// FCCL and FCTBS let no more be advertised (IBTA vol. 1, 7.9.4).
-constexpr std::int64_t kMostVlBuffer = kMaxCreditBlocks * kCreditBlockBytes;
 
 std::int64_t mtu_within(std::int64_t port_mtu) {
   std::int64_t best = kMtus.front();
@@ -36,18 +35,21 @@ bool is_mtu(std::int64_t mtu) {
 // Packet sizes are named in bytes, 4096B, not 4KiB.
 std::string octets(std::int64_t bytes) { return fmt::format("{}B", bytes); }
 
-Bytes read_mtu(MappingReader& reader) {
-  const Bytes port = reader.bytes(
-      "port_mtu",
-      {.otherwise = {"auto"}, .least = 256, .most = 65536, .words = {{"auto", kMtus.back()}}});
-  const Bytes mtu = reader.bytes("mtu", {.otherwise = {"auto"},
-                                         .least = 1,
-                                         .most = 1 << 20,
-                                         .words = {{"auto", mtu_within(port.count)}}});
-  if (mtu > port) {
-    reader.report(
-        "mtu", fmt::format("mtu: {} is over the MTU of the port, {}; at most {} fits",
-                           octets(mtu.count), octets(port.count), octets(mtu_within(port.count))));
+// Of RoCE the headers have to fit into the port's MTU too.
+Bytes read_mtu(MappingReader& reader, NetworkKind kind) {
+  const bool roce = kind == NetworkKind::kRoce;
+  const Bytes margin = roce ? kRoceMtuMargin : Bytes{};
+  const Bytes port = reader.bytes("port_mtu", {.otherwise = {roce ? "9000B" : "auto"},
+                                               .least = roce ? 256 + margin.count : 256,
+                                               .most = 65536,
+                                               .words = {{"auto", roce ? 9000 : kMtus.back()}}});
+  const std::int64_t most = mtu_within((port - margin).count);
+  const Bytes mtu = reader.bytes(
+      "mtu", {.otherwise = {"auto"}, .least = 1, .most = 1 << 20, .words = {{"auto", most}}});
+  if (mtu + margin > port) {
+    reader.report("mtu", fmt::format("mtu: {}{} is over the MTU of the port, {}; at most {} fits",
+                                     octets(mtu.count), roce ? " and its headers" : "",
+                                     octets(port.count), octets(most)));
   } else if (!is_mtu(mtu.count)) {
     reader.report("mtu",
                   fmt::format("mtu: {} is no RDMA path MTU; it is 256B, 512B, 1024B, 2048B or "
@@ -85,55 +87,13 @@ Topology read_topology(MappingReader reader) {
   return topology;
 }
 
-void read_switch(MappingReader reader, Network& network, bool infiniband) {
-  network.switch_latency =
-      reader.time("latency", {.otherwise = {"200ns", true}, .least = 0, .most = kLongestLatency});
-  network.vl_buffer =
-      reader.bytes("vl_buffer", {.otherwise = {infiniband ? "64KiB" : "unlimited", infiniband},
-                                 .least = 1,
-                                 .most = kMostVlBuffer,
-                                 .words = {{"unlimited", 0}}});
-  if (reader.has("buffer")) {
-    reader.report("buffer",
-                  "buffer: the shared buffer of an Ethernet switch is not available in this "
-                  "version; an InfiniBand switch has vl_buffer, per port and lane");
-  }
-  reader.raw("buffer");
-  const std::int64_t packet = packet_buffer(network.mtu).count;
-  if (infiniband && network.vl_buffer.count > 0 && network.vl_buffer.count < packet) {
-    reader.report(
-        "vl_buffer",
-        fmt::format("vl_buffer: {} never holds one packet of mtu {} with its "
-                    "headers; at least {} does",
-                    octets(network.vl_buffer.count), octets(network.mtu.count), octets(packet)));
-  }
+void read_switch(MappingReader reader, Network& network) {
+  const bool roce = network.kind == NetworkKind::kRoce;
+  network.switch_latency = reader.time(
+      "latency",
+      {.otherwise = {roce ? "400ns" : "200ns", true}, .least = 0, .most = kLongestLatency});
+  read_switch_buffers(reader, network);
   reader.finish();
-}
-
-void read_protocols(MappingReader& reader, Network& network, bool infiniband) {
-  const std::vector<std::string_view> ethernet{"pfc", infiniband ? "none" : "credits"};
-  const auto mapping_given = [&reader](std::string_view key) {
-    const TreeNode* node = reader.node() == nullptr ? nullptr : reader.node()->find(key);
-    return node != nullptr && node->kind == TreeNode::Kind::kMapping;
-  };
-  for (const std::string_view key : {"flow_control", "congestion_control"}) {
-    if (mapping_given(key)) {
-      reader.report(key,
-                    fmt::format("{}: settings of its own are not available in this version, "
-                                "which has {}",
-                                key, key == "flow_control" && infiniband ? "credits" : "none"));
-      reader.raw(key);
-    } else if (key == "flow_control") {
-      reader.fixed(key, infiniband ? "credits" : "none", ethernet);
-    } else {
-      reader.fixed(key, "none", {"dcqcn", "hpcc", "timely", "swift"});
-    }
-  }
-  network.credit_return =
-      reader.time("credit_return", {.otherwise = {infiniband ? "300ns" : "0ns", infiniband},
-                                    .least = 0,
-                                    .most = kLongestLatency});
-  reader.fixed("routing", "static", {"adaptive", "ecmp", "spray"});
 }
 
 }  // namespace
@@ -143,11 +103,10 @@ Network read_network(MappingReader& reader) {
   network.name = read_name(reader);
   network.kind =
       static_cast<NetworkKind>(reader.choice("kind", {.otherwise = {"infiniband"},
-                                                      .available = {"infiniband", "ideal"},
-                                                      .unavailable = {"roce", "ethernet"}}));
-  const bool infiniband = network.kind == NetworkKind::kInfiniband;
+                                                      .available = {"infiniband", "ideal", "roce"},
+                                                      .unavailable = {"ethernet"}}));
   network.link = reader.rate("link", {.least = 1'000'000, .most = (100'000_Gbps).bits_per_second});
-  network.mtu = read_mtu(reader);
+  network.mtu = read_mtu(reader, network.kind);
   MappingReader cables = reader.mapping("cables");
   constexpr std::int64_t kLongestCable = 100'000'000;  // 100 km, in millimetres
   network.node_cable_metres =
@@ -158,8 +117,8 @@ Network read_network(MappingReader& reader) {
   network.topology = read_topology(reader.mapping("topology"));
   network.oversubscription = reader.real(
       "oversubscription", {.otherwise = {"1"}, .least = 0, .most = 1000, .above_least = true});
-  read_switch(reader.mapping("switch"), network, infiniband);
-  read_protocols(reader, network, infiniband);
+  read_switch(reader.mapping("switch"), network);
+  read_flow_control(reader, network);
   reader.finish();
   return network;
 }

@@ -25,6 +25,8 @@ const char* name_of(Cause cause) {
       return "busy";
     case Cause::kCredits:
       return "credits";
+    case Cause::kPaused:
+      return "paused";
     case Cause::kReadTags:
       return "reads outstanding";
     case Cause::kLatency:

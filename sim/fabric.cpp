@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/infiniband_framing.h"
+#include "core/network_framing.h"
+#include "core/pause_headroom.h"
 #include "core/topology_size.h"
 
 namespace gradhaul {
@@ -31,6 +32,7 @@ Fabric::Fabric(const Cluster& cluster) : cluster_(cluster) {
   }
   if (cluster_.nodes > 1) add_network();
   number_links();
+  if (cluster_.network.kind == NetworkKind::kRoce) set_pause_ways();
 }
 
 // A wire of the network, into something that forwards after `forwarding`.
@@ -50,6 +52,9 @@ Link Fabric::wire_link(const std::string& name, double metres, Duration forwardi
     link.window[static_cast<int>(TrafficClass::kPosted)] =
         std::min(buffer.count / kCreditBlockBytes, kMaxCreditBlocks);
     link.credit_return = network.credit_return + cable_latency(metres);
+  } else if (network.kind == NetworkKind::kRoce) {
+    link.kind = LinkKind::kEthernet;
+    link.pause = pause_rules(link, metres, into_nic);
   }
   return link;
 }
@@ -97,15 +102,15 @@ void Fabric::add_network() {
   }
 }
 
-Route Fabric::wire(int source_node, int source_nic, int destination_node,
-                   int destination_nic) const {
+Route Fabric::wire(int source_node, int source_nic, int destination_node, int destination_nic,
+                   std::uint16_t udp_source_port) const {
   const Topology& topology = cluster_.network.topology;
   const int nics = cluster_.node.nic_count;
   Route route;
   const auto add = [&](const std::string& name) {
     RouteHop hop;
     hop.link = find(name);
-    if (cluster_.network.kind == NetworkKind::kInfiniband) hop.overhead = kInfinibandOverhead;
+    hop.overhead = packet_overhead(cluster_.network.kind);
     route.push_back(hop);
   };
   add(nic_name(source_node, source_nic) + ".out");
@@ -116,13 +121,32 @@ Route Fabric::wire(int source_node, int source_nic, int destination_node,
   const int to = leaf_of(topology, cluster_.nodes, nics, destination_node, destination_nic);
   if (from != to) {
     if (topology.spines == 0) return {};
-    const int spine = spine_of(topology, cluster_.nodes, nics, destination_node, destination_nic);
-    const int cable = cable_of(topology, cluster_.nodes, nics, destination_node, destination_nic);
-    add(cable_name(from, spine, cable) + ".up");
-    add(cable_name(to, spine, cable) + ".down");
+    const FlowAddress address{source_node, source_nic, destination_node, destination_nic,
+                              udp_source_port};
+    const Ways ways = ways_between(from, address);
+    add(cable_name(from, ways.spine, ways.cable_up) + ".up");
+    add(cable_name(to, ways.spine, ways.cable_down) + ".down");
   }
   add(nic_name(destination_node, destination_nic) + ".in");
   return route;
+}
+
+// ECMP: the leaf chooses among all its uplinks, the spine among its cables to the other leaf.
+Fabric::Ways Fabric::ways_between(int leaf, const FlowAddress& address) const {
+  const Topology& topology = cluster_.network.topology;
+  if (cluster_.network.routing == Routing::kEcmp) {
+    const int uplink =
+        ecmp_choice(address, static_cast<std::uint64_t>(leaf), topology.uplinks_per_leaf);
+    const int spine = uplink % topology.spines;
+    const int down = ecmp_choice(address, static_cast<std::uint64_t>(topology.leaves + spine),
+                                 cables_per_spine(topology));
+    return {spine, uplink / topology.spines, down};
+  }
+  const int nics = cluster_.node.nic_count;
+  const int node = address.destination_node;
+  const int nic = address.destination_nic;
+  const int cable = cable_of(topology, cluster_.nodes, nics, node, nic);
+  return {spine_of(topology, cluster_.nodes, nics, node, nic), cable, cable};
 }
 
 ResourceId Fabric::resource(const std::string& name, const std::string& kind) {

@@ -16,6 +16,7 @@
 
 #include "core/cluster.h"
 #include "core/communication.h"
+#include "core/ecmp.h"
 #include "core/quantities.h"
 
 namespace gradhaul {
@@ -38,11 +39,28 @@ enum class LinkKind : std::uint8_t {
   kInfiniband,
   kIdeal,
   kNvlink,
+  kEthernet,
 };
 
 // PCIe's three kinds of flow control; all of an InfiniBand lane is kPosted.
 enum class TrafficClass : std::uint8_t { kPosted, kNonPosted, kCompletion };
 inline constexpr int kTrafficClasses = 3;
+
+// A lossless Ethernet receiver's buffer for what comes by one link, in wire bytes, and the way of
+// its pause frames back to the transmitter (core/cluster.h, PauseSettings).
+struct PauseRules {
+  Bytes xoff;
+  Bytes xon;
+  Bytes headroom;
+  double alpha = 0;          // above 0: thresholds are a share of what is free of the pool
+  std::int32_t pool = -1;    // alpha: the switch whose ports share a buffer
+  Bytes shared;              // alpha: the size of that, beside all headroom
+  Duration cable;            // one way
+  Duration response;         // of the transmitter
+  LinkId reverse = kNoLink;  // by which pause frames go
+  bool lossless() const { return headroom.count > 0; }
+  friend bool operator==(const PauseRules&, const PauseRules&) = default;
+};
 
 struct Link {
   std::string name;  // "node0.nic0.pcie.up"; links are numbered in the order of their names
@@ -56,6 +74,7 @@ struct Link {
   // PCIe: a TLP's credit is back this long after the TLP left, if the far end passed it on at once.
   // InfiniBand: a packet's credits are back this long after its last bit left the far end's buffer.
   Duration credit_return;
+  PauseRules pause;      // Ethernet
   std::string port;      // counters are shown under this name ("leaf0:3"); empty: none
   bool network = false;  // a wire of the network: waiting for credits counts as xmit_wait
 };
@@ -87,8 +106,9 @@ class Fabric {
   Route dma_write(int node, int nic, int gpu) const;       // NIC to GPU: posted writes
 
   // From NIC to NIC of different nodes, the sender's wire first. Empty where there is no path
-  // (rails that do not meet).
-  Route wire(int source_node, int source_nic, int destination_node, int destination_nic) const;
+  // (rails that do not meet). `udp_source_port`: of the queue pair, where ECMP looks at it.
+  Route wire(int source_node, int source_nic, int destination_node, int destination_nic,
+             std::uint16_t udp_source_port = 0) const;
   // From GPU to GPU of one node, over NVLink or else as posted writes over PCIe. Empty where
   // neither leads there.
   Route peer(int node, int source_gpu, int destination_gpu) const;
@@ -109,6 +129,14 @@ class Fabric {
   void add_nvlink(int node);
   void add_network();
   Link wire_link(const std::string& name, double metres, Duration forwarding, bool into_nic) const;
+  PauseRules pause_rules(const Link& link, double metres, bool into_nic) const;
+  void set_pause_ways();
+  struct Ways {
+    int spine;
+    int cable_up;
+    int cable_down;
+  };
+  Ways ways_between(int leaf, const FlowAddress& address) const;
   ResourceId resource(const std::string& name, const std::string& kind);
   void number_links();
   LinkId find(const std::string& name) const;

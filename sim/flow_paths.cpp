@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
 
 #include "sim/existing_path.h"
 
@@ -58,6 +59,7 @@ class FlowPathFinder {
     return kernels_ + rank * static_cast<std::int32_t>(plan_.groups.size()) + group;
   }
   std::vector<std::int32_t> route_of(const Conveyor& conveyor) const;
+  void check_one_way(const Route& wire) const;
   void set_capacity(std::int32_t place, std::int64_t occupied_ps, ResourceId resource);
   void set_capacities();
   double limit_of_slots(const Conveyor& conveyor) const;
@@ -80,6 +82,18 @@ class FlowPathFinder {
   std::vector<bool> limited_by_ring_;  // by conveyor
   FlowPaths found_;
 };
+
+// Equal channels are one flow here, and go one way.
+void FlowPathFinder::check_one_way(const Route& wire) const {
+  const Network& network = request_.cluster.network;
+  if (network.routing != Routing::kEcmp || wire.size() <= 2) return;
+  throw SimulationError(
+      "flow has all between two NICs go one way, and ecmp spreads queue pairs "
+      "over " +
+      std::to_string(network.topology.uplinks_per_leaf) +
+      " uplinks of a leaf: use packet or analytic, or set "
+      "cluster.network.routing to static");
+}
 
 std::vector<std::int32_t> FlowPathFinder::route_of(const Conveyor& conveyor) const {
   const Node& node = request_.cluster.node;
@@ -105,7 +119,9 @@ std::vector<std::int32_t> FlowPathFinder::route_of(const Conveyor& conveyor) con
     check_dma(fabric_, to, hop.destination_nic, destination);
     places.push_back(nics_ + from * node.nic_count + hop.source_nic);
     add(fabric_.dma_completion(from, hop.source_nic, reading));
-    add(existing_wire(fabric_, from, hop.source_nic, to, hop.destination_nic));
+    const Route wire = existing_wire(fabric_, from, hop.source_nic, to, hop.destination_nic);
+    check_one_way(wire);
+    add(wire);
     add(fabric_.dma_write(to, hop.destination_nic, destination));
   }
   places.push_back(memory_ + from * node.gpu_count + reading);

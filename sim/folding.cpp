@@ -65,6 +65,7 @@ Path WiringFolder::path_from(int from, const Path& path) {
   folded.receiver = seen(path.receiver, from);
   for (std::size_t i = 0; i < kFlowKinds; ++i) {
     if (path.flows[i] == kNone) continue;
+    // Flows of one path are moved together, and the home ones keep their order.
     folded.flows[i] = Symmetry::at(numbers_, Symmetry::at(symmetry_.flows_.home, path.flows[i]));
     folded.shifts[i] = copies_.minus(Symmetry::at(symmetry_.flows_.copy, path.flows[i]), from);
   }

@@ -29,6 +29,9 @@ struct alignas(64) LinkState {
   std::int32_t turn = 0;      // among links that may start something at the same instant
   // Credits count units of a train, which may be cut; else 64-byte blocks.
   bool unit_credits = false;
+  // Ethernet: what a packet takes of the far buffer is counted in bytes (sim/lossless_buffers.h).
+  bool lossless = false;
+  std::uint8_t paused = 0;  // classes
   ResourceId resource = kNoResource;
   std::int64_t rate = 0;  // bits a second; 0: serialises in no time
   std::int64_t latency = 0;

@@ -3,8 +3,9 @@
 
 #include <algorithm>
 
-#include "core/infiniband_framing.h"
+#include "core/ecmp.h"
 #include "core/make_schedule.h"
+#include "core/network_framing.h"
 #include "sim/existing_path.h"
 #include "sim/injector.h"
 #include "sim/resource_load.h"
@@ -38,8 +39,8 @@ struct Flow {
 
 class LoadCounter final : public TrafficSink {
  public:
-  LoadCounter(const Fabric& fabric, const Placement& placement, TrafficSink* also,
-              ResourceLoad& load);
+  LoadCounter(const PredictionRequest& request, const Fabric& fabric, const Placement& placement,
+              TrafficSink* also, ResourceLoad& load);
   void on_connection(const ConnectionTraffic& traffic) override;
   void on_kernel(Rank rank, int channel, const KernelTraffic& traffic) override;
   void on_rank_end(Rank rank) override;
@@ -50,6 +51,8 @@ class LoadCounter final : public TrafficSink {
   void add_packets(Flow& flow, std::int64_t payload, std::int64_t packets) const;
   Hop hop_of(const ConnectionKey& key);
   void count_by_nic(const Hop& hop, const ConnectionTraffic& traffic);
+  void lay_own_way(const Hop& hop, const ConnectionKey& key, const Flow& flow);
+  void lay_wire(NicLoad& nic, const Route& route, const Route& back, const Flow& flow);
   void lay_node(int node);
   void lay_reads(int node);
   void lay_wires(int node);
@@ -67,6 +70,8 @@ class LoadCounter final : public TrafficSink {
   const Placement& placement_;
   const Cluster& cluster_;
   const Node& node_;
+  std::uint64_t seed_;
+  int queue_pairs_;
   TrafficSink* also_;
   ResourceLoad& load_;
   Bytes split_;
@@ -81,12 +86,14 @@ class LoadCounter final : public TrafficSink {
   std::vector<Hop> hops_;     // by channel and GPUs
 };
 
-LoadCounter::LoadCounter(const Fabric& fabric, const Placement& placement, TrafficSink* also,
-                         ResourceLoad& load)
+LoadCounter::LoadCounter(const PredictionRequest& request, const Fabric& fabric,
+                         const Placement& placement, TrafficSink* also, ResourceLoad& load)
     : fabric_(fabric),
       placement_(placement),
       cluster_(fabric.cluster()),
       node_(cluster_.node),
+      seed_(request.seed),
+      queue_pairs_(request.communication.queue_pairs),
       also_(also),
       load_(load) {
   const PcieSettings& pcie = node_.pcie_settings;
@@ -176,9 +183,40 @@ void LoadCounter::count_by_nic(const Hop& hop, const ConnectionTraffic& traffic)
   load_.memory[pair(node, reading, node_.gpu_count)].bytes += Bytes{flow.payload};
   if (hop.relay_gpu >= 0) peers_[pair(gpu, reading, node_.gpu_count)].add(flow, 1);
   reads_[pair(hop.source_nic, reading, node_.gpu_count)].add(flow, 1);
-  wires_[pair(hop.source_nic, far_nic, cluster_.nodes * node_.nic_count)].add(flow, 1);
+  if (cluster_.network.routing == Routing::kEcmp) {
+    lay_own_way(hop, traffic.key, flow);
+  } else {
+    wires_[pair(hop.source_nic, far_nic, cluster_.nodes * node_.nic_count)].add(flow, 1);
+  }
   writes_[pair(far_nic, gpu_of(hop.destination), node_.gpu_count)].add(flow, 1);
   load_.packets += flow.packets;
+}
+
+// By the way of its queue pair. Of several it is not known here which carries what: counted are the
+// links that all of them cross, the first and the last one.
+void LoadCounter::lay_own_way(const Hop& hop, const ConnectionKey& key, const Flow& flow) {
+  const int from = node_of(hop.source);
+  const int to = node_of(hop.destination);
+  Route there = fabric_.wire(from, hop.source_nic, to, hop.destination_nic,
+                             udp_source_port(seed_, key, false, 0, false));
+  if (there.empty()) existing_wire(fabric_, from, hop.source_nic, to, hop.destination_nic);
+  Route back = fabric_.wire(to, hop.destination_nic, from, hop.source_nic,
+                            udp_source_port(seed_, key, false, 0, true));
+  for (Route* route : {&there, &back}) {
+    if (queue_pairs_ > 1 && route->size() > 2) *route = {route->front(), route->back()};
+  }
+  lay_wire(load_.nics[pair(from, hop.source_nic, node_.nic_count)], there, back, flow);
+}
+
+void LoadCounter::lay_wire(NicLoad& nic, const Route& route, const Route& back, const Flow& flow) {
+  nic.resource = fabric_.link(route.front().link).resource;
+  const NetworkKind kind = cluster_.network.kind;
+  lay(route, TrafficClass::kPosted, flow);
+  if (kind == NetworkKind::kIdeal) return;
+  const Bytes message = kRethBytes + kImmediateBytes;
+  const Bytes answers = (packet_overhead(kind) + kAethBytes) * flow.messages;
+  lay_control(route, message * flow.messages, answers, 0);
+  lay_control(back, answers, (packet_overhead(kind) + message) * flow.messages, flow.messages);
 }
 
 void LoadCounter::on_kernel(Rank rank, int channel, const KernelTraffic& traffic) {
@@ -244,7 +282,6 @@ void LoadCounter::lay_reads(int node) {
 }
 
 void LoadCounter::lay_wires(int node) {
-  const bool framed = cluster_.network.kind == NetworkKind::kInfiniband;
   const int far_nics = cluster_.nodes * node_.nic_count;
   for (int nic = 0; nic < node_.nic_count; ++nic) {
     for (int far = 0; far < far_nics; ++far) {
@@ -252,17 +289,9 @@ void LoadCounter::lay_wires(int node) {
       if (flow.messages == 0) continue;
       const int far_node = far / node_.nic_count;
       const int far_nic = far % node_.nic_count;
-      const Route route = existing_wire(fabric_, node, nic, far_node, far_nic);
-      load_.nics[pair(node, nic, node_.nic_count)].resource =
-          fabric_.link(route.front().link).resource;
-      lay(route, TrafficClass::kPosted, flow);
-      if (framed) {
-        const Bytes message = kRethBytes + kImmediateBytes;
-        const Bytes answers = kAcknowledgementBytes * flow.messages;
-        lay_control(route, message * flow.messages, answers, 0);
-        lay_control(fabric_.wire(far_node, far_nic, node, nic), answers,
-                    (kInfinibandOverhead + message) * flow.messages, flow.messages);
-      }
+      lay_wire(load_.nics[pair(node, nic, node_.nic_count)],
+               existing_wire(fabric_, node, nic, far_node, far_nic),
+               fabric_.wire(far_node, far_nic, node, nic), flow);
       flow = {};
     }
   }
@@ -319,7 +348,7 @@ void LoadCounter::lay_control(const Route& route, Bytes least, Bytes trailing,
 ResourceLoad count_load(const PredictionRequest& request, const Fabric& fabric,
                         const Placement& placement, std::int64_t count, TrafficSink* also) {
   ResourceLoad load(fabric, placement.ranks_per_node, placement.channels);
-  LoadCounter counter(fabric, placement, also, load);
+  LoadCounter counter(request, fabric, placement, also, load);
   count_traffic(request, placement, count, counter);
   return load;
 }

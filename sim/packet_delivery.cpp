@@ -60,15 +60,15 @@ void PacketTransport::received(const Packet& packet, std::int64_t delivered) {
 
 void PacketTransport::acknowledge(const Packet& packet, std::int64_t time) {
   const Message& incoming = message(packet.message);
-  const FlowId flow = path_of(incoming).flow(FlowKind::kAcknowledge);
-  if (flow == kNone) {
+  const Path& path = path_of(incoming);
+  if (path.flow(FlowKind::kAcknowledge) == kNone) {
     event_for(packet.message, incoming.credit ? RunEvent::kCreditDone : RunEvent::kDataDone, time);
     return;
   }
   Packet answer;
   answer.message = packet.message;
   answer.extra = kAethBytes.count;
-  context_.engine.send(flow, answer, time);
+  context_.engine.send(path.flow(FlowKind::kAcknowledge, incoming.queue_pair), answer, time);
 }
 
 void PacketTransport::acknowledged(const Packet& packet, std::int64_t delivered) {

@@ -4,24 +4,12 @@
 
 #include "core/assert.h"
 #include "core/infiniband_framing.h"
+#include "sim/engine_events.h"
 
 namespace gradhaul {
 namespace {
 
-// Engine's own event kinds; those of Endpoints follow.
-constexpr std::uint32_t kArrivalEvent = 0;
-constexpr std::uint32_t kWakeEvent = 1;
-constexpr std::uint32_t kFirstEndpointEvent = 2;
-constexpr int kIndexBits = 27;
-
-constexpr std::uint32_t event_what(std::uint32_t kind, std::int32_t index) {
-  return kind << kIndexBits | static_cast<std::uint32_t>(index);
-}
-
-constexpr std::uint32_t kind_of(const Event& event) { return event.what >> kIndexBits; }
-constexpr std::int32_t index_of(const Event& event) {
-  return static_cast<std::int32_t>(event.what & ((std::uint32_t{1} << kIndexBits) - 1));
-}
+constexpr auto kFirstEndpointEvent = static_cast<std::uint32_t>(EngineEvent::kFirstOfEndpoints);
 
 LinkState initial_state(const Link& link) {
   LinkState state;
@@ -29,6 +17,7 @@ LinkState initial_state(const Link& link) {
   state.latency = link.latency.ps;
   state.resource = link.resource;
   state.unit_credits = link.kind == LinkKind::kPcie;
+  state.lossless = link.pause.lossless();
   // A loop shorter than the way there cannot be.
   state.return_after_leaving =
       state.unit_credits ? std::max<std::int64_t>(0, (link.credit_return - link.latency).ps)
@@ -45,8 +34,12 @@ PacketEngine::PacketEngine(const Fabric& fabric, Endpoints& endpoints, const Cop
     : fabric_(fabric),
       endpoints_(endpoints),
       copies_(copies),
+      buffers_(fabric),
       flows_on_link_(fabric.links().size(), 0) {
-  for (const Link& link : fabric.links()) states_.push_back(initial_state(link));
+  for (const Link& link : fabric.links()) {
+    states_.push_back(initial_state(link));
+    pause_ways_.push_back(link.pause.reverse);
+  }
   starts_.resize(states_.size());
   links_by_turn_.resize(states_.size());
   const std::vector<std::int32_t> turns = fabric.turns();
@@ -181,7 +174,7 @@ void PacketEngine::queue(PacketId id) {
 void PacketEngine::schedule_arrival(PacketId id, const Packet& arriving) {
   const auto order = static_cast<std::uint32_t>(hop_of(arriving).ordinal);
   wheel_.schedule(
-      {arriving.ready, event_order(Phase::kArrival, order), event_what(kArrivalEvent, id)});
+      {arriving.ready, event_order(Phase::kArrival, order), event_what(EngineEvent::kArrival, id)});
 }
 
 void PacketEngine::schedule(std::int64_t time, std::uint32_t kind, std::int32_t index,
@@ -233,17 +226,24 @@ PacketEngine::Pause PacketEngine::run(std::int64_t limit, std::int64_t budget) {
 }
 
 void PacketEngine::handle(const Event& event) {
-  const std::uint32_t kind = kind_of(event);
   const std::int32_t index = index_of(event);
-  if (kind == kArrivalEvent) {
-    --link_state(hop_of(packet(index)).link).arriving;
-    arrive(index);
-  } else if (kind == kWakeEvent) {
-    LinkState& link = link_state(index);
-    if (link.wake == now_) link.wake = INT64_MAX;
-    list_start(index);
-  } else {
-    endpoints_.on_event(kind - kFirstEndpointEvent, index);
+  switch (static_cast<EngineEvent>(kind_of(event))) {
+    case EngineEvent::kArrival:
+      --link_state(hop_of(packet(index)).link).arriving;
+      return arrive(index);
+    case EngineEvent::kWake: {
+      LinkState& link = link_state(index);
+      if (link.wake == now_) link.wake = INT64_MAX;
+      return list_start(index);
+    }
+    case EngineEvent::kLook:
+      return look_at_buffer(index);
+    case EngineEvent::kPause:
+      return heed_pause(index, true);
+    case EngineEvent::kResume:
+      return heed_pause(index, false);
+    default:
+      return endpoints_.on_event(kind_of(event) - kFirstEndpointEvent, index);
   }
 }
 
@@ -254,9 +254,9 @@ void PacketEngine::append_events(StateWords& words) const {
     words.add_time(event.time);
     words.add(event.order);
     words.add(kind);
-    if (kind == kArrivalEvent) {
+    if (kind == static_cast<std::uint32_t>(EngineEvent::kArrival)) {
       append_packet(words, packets_[static_cast<std::size_t>(index)], kNoLink);
-    } else if (kind == kWakeEvent) {
+    } else if (kind < kFirstEndpointEvent) {
       words.add(index);
     } else {
       endpoints_.append_event(words, kind - kFirstEndpointEvent, index);
@@ -299,7 +299,7 @@ void PacketEngine::wake_at(LinkId link, std::int64_t time) {
   if (state.wake <= time) return;
   state.wake = time;
   wheel_.schedule({time, event_order(Phase::kRelease, static_cast<std::uint32_t>(link)),
-                   event_what(kWakeEvent, link)});
+                   event_what(EngineEvent::kWake, link)});
 }
 
 // What a start lists in its turn (a link that gets credits back, a queue that is filled) is decided
@@ -331,10 +331,17 @@ void PacketEngine::compute_form(FlowHop& hop, const Packet& p) {
                : p.payload <= hop.unit ? 1
                                        : (p.payload + hop.unit - 1) / hop.unit;
   const Bytes wire{std::int64_t{p.payload} + std::int64_t{form.units} * hop.overhead + p.extra};
-  form.credits = state.unit_credits ? form.units : static_cast<std::int32_t>(credit_blocks(wire));
+  form.credits = state.unit_credits
+                     ? form.units
+                     : static_cast<std::int32_t>(state.lossless ? wire.count : credit_blocks(wire));
   SerialisationCarry carry;
   form.time = state.rate == 0 ? 0 : serialisation_time(wire, BitRate{state.rate}, carry).ps;
   form.remainder = carry.remainder;
+}
+
+ResourceId PacketEngine::stall_culprit(LinkId link, int traffic_class) const {
+  const LinkState& stalled = state(link);
+  return stalled.lossless ? buffers_.culprit(link) : stalled.credits[traffic_class].culprit(now_);
 }
 
 std::int64_t PacketEngine::backlog_total(LinkId link) const {

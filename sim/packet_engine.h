@@ -19,6 +19,10 @@
 //    ready. When such a packet starts is decided as soon as it is on its way, if its credits
 //    suffice and nobody waits there; and with that it is known when the buffer before will be free
 //    of it. Only else is its arrival an event.
+//  - A lossless Ethernet receiver whose buffer fills has the transmitter pause (PFC): the frame
+//  waits
+//    for the one that goes the other way, crosses the cable, and is heeded some time later. What is
+//    being sent is finished.
 //  - A unit's credit is given back when it leaves the buffer, or at once where the last link ends
 //    in something that takes all at once. The units of a train that waits for a slower link behind
 //    it leave one by one as they come.
@@ -30,6 +34,7 @@
 #include "sim/event_wheel.h"
 #include "sim/fabric.h"
 #include "sim/link_state.h"
+#include "sim/lossless_buffers.h"
 #include "sim/packet.h"
 #include "sim/trace_parts.h"
 
@@ -50,6 +55,7 @@ struct PacketEngineTotals {
   std::int64_t packet_hops = 0;
   std::int64_t payload_sent = 0;
   std::int64_t payload_delivered = 0;
+  std::vector<LosslessBuffers::Totals> pauses;  // by link; none where nothing is lossless
 };
 
 class PacketEngine {
@@ -58,6 +64,10 @@ class PacketEngine {
 
   // Before the run, in a fixed order.
   FlowId add_flow(const FlowSpec& spec);
+  // Which link stands for the one that the fabric has pause frames of this one go by.
+  void send_pauses_by(LinkId link, LinkId way) {
+    pause_ways_[static_cast<std::size_t>(link)] = way;
+  }
 
   // The engine's clock, which everything it tells and is told refers to; it stands still while
   // periods are repeated.
@@ -95,6 +105,15 @@ class PacketEngine {
   std::int64_t stall_elapsed(LinkId link) const {
     return stall_total(link) + state(link).repeated_stall;
   }
+  // What a link that cannot start has been waiting for, as seen from a copy of it; and how to call
+  // that.
+  ResourceId stall_culprit(LinkId link, int traffic_class) const;
+  Cause stall_cause(LinkId link) const {
+    return state(link).lossless ? Cause::kPaused : Cause::kCredits;
+  }
+  const LosslessBuffers& buffers() const { return buffers_; }
+  // Of a lossless link, repeated periods included.
+  LosslessBuffers::Totals pauses(LinkId link) const { return buffers_.totals(link, now_); }
   std::uint8_t kind(FlowId flow) const { return flows_[static_cast<std::size_t>(flow)].kind; }
   // Its first link; kNoLink for a flow that takes no time.
   LinkId first_link(FlowId flow) const;
@@ -192,6 +211,11 @@ class PacketEngine {
   void start(LinkId link, PacketId id);
   void give_back(const Packet& packet, std::int64_t was_free, std::int64_t serialisation,
                  ResourceId culprit);
+  void leave_buffer(const Packet& packet, std::int64_t time, ResourceId culprit);
+  void ask_for_looks();
+  void look_at_buffer(LinkId link);
+  void send_pause(const LosslessBuffers::Order& order);
+  void heed_pause(LinkId link, bool pause);
   std::int64_t first_unit_leaves(FlowHop& before, const Packet& leaving, std::int64_t was_free,
                                  std::int64_t serialisation);
   std::int64_t tail_wait(FlowHop& hop, const Packet& packet, std::int64_t serialisation);
@@ -212,6 +236,9 @@ class PacketEngine {
   Copies copies_;
   EventWheel wheel_;
   std::vector<Event> next_round_;  // of this instant
+  LosslessBuffers buffers_;
+  std::vector<LinkId> pause_ways_;  // by link
+  std::vector<LosslessBuffers::Order> orders_;
   std::vector<LinkState> states_;
   std::vector<Flow> flows_;
   std::vector<FlowHop> hops_;

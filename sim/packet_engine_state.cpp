@@ -29,6 +29,10 @@ void PacketEngine::append_state(StateWords& words) const {
     words.add_time(link.wake);
     // Since when does not matter: their totals are only ever compared.
     words.add(link.backlog_since >= 0, link.stall_since >= 0);
+    if (link.lossless) {
+      words.add(link.paused);
+      buffers_.append_state(words, used);
+    }
     for (int c = 0; c < kTrafficClasses; ++c) {
       if (link.credits[c].guarded()) link.credits[c].append_state(words);
       std::int64_t queued = 0;
@@ -56,6 +60,11 @@ PacketEngineTotals PacketEngine::totals() const {
     const LinkState& link = states_[i];
     totals.links.push_back(
         {link.digest, link.busy_total, link.payload_total, stall_elapsed(static_cast<LinkId>(i))});
+  }
+  if (buffers_.any()) {
+    for (std::size_t i = 0; i < states_.size(); ++i) {
+      totals.pauses.push_back(pauses(static_cast<LinkId>(i)));
+    }
   }
   totals.now = now_;
   totals.elapsed = elapsed();
@@ -88,6 +97,12 @@ void PacketEngine::repeat(const PacketEngineTotals& since, std::int64_t times) {
     grow_again(link.payload_total, before.payload, times);
     // Marks that packets on their way have taken stay good: what is skipped is added up apart.
     link.repeated_stall += (stall_elapsed(static_cast<LinkId>(i)) - before.stall) * times;
+  }
+  for (std::size_t i = 0; i < since.pauses.size(); ++i) {
+    const LosslessBuffers::Totals now = pauses(static_cast<LinkId>(i));
+    const LosslessBuffers::Totals& before = since.pauses[i];
+    buffers_.add_repeated(static_cast<LinkId>(i), {(now.frames - before.frames) * times,
+                                                   (now.paused - before.paused) * times});
   }
   repeated_hops_ += (packet_hops_ + repeated_hops_ - since.packet_hops) * times;
   grow_again(payload_sent_, since.payload_sent, times);

@@ -96,6 +96,7 @@ PacketId PacketEngine::take_head(LinkState& state, int traffic_class) {
 // The class whose head was ready first and may start, or kNone; a read request passes no posted
 // write.
 int PacketEngine::choose(LinkState& state, Attempt& best, std::int64_t& retry) {
+  if (state.paused != 0 && (state.waiting & ~state.paused) == 0) return kNone;
   if ((state.waiting & (state.waiting - 1)) == 0) {
     const int only = std::countr_zero(state.waiting);
     best = attempt(state, only);
@@ -106,7 +107,7 @@ int PacketEngine::choose(LinkState& state, Attempt& best, std::int64_t& retry) {
   constexpr int kNonPosted = static_cast<int>(TrafficClass::kNonPosted);
   int chosen = kNone;
   for (int c = 0; c < kTrafficClasses; ++c) {
-    if (state.head[c] == kNone) continue;
+    if (state.head[c] == kNone || (state.paused >> c & 1U) != 0) continue;
     const Packet& head = packet(state.head[c]);
     if (chosen != kNone) {
       const Packet& other = packet(state.head[chosen]);
@@ -179,14 +180,19 @@ void PacketEngine::start(LinkId link, PacketId id) {
   if (state.stall_since >= 0) {
     state.stall_total += now_ - state.stall_since;
     state.stall_since = -1;
-    const ResourceId held_up = state.credits[c].culprit(now_);
+    const ResourceId held_up = stall_culprit(link, c);
     if (held_up != kNoResource) culprit = held_up;
   }
   if (started.ingress_units > 0) give_back(started, was_free, serialisation, culprit);
   if (started.trace != kNone) trace_start(started, link);
   started.ingress = link;
-  started.ingress_units = static_cast<std::int16_t>(guarded ? form.credits : 0);
+  started.ingress_units = static_cast<std::int16_t>(guarded || state.lossless ? form.credits : 0);
   started.ingress_copy = hop.copy;
+  if (state.lossless) {
+    const Duration cable = fabric_.link(link).pause.cable;
+    buffers_.expect(link, now_, now_ + serialisation + cable.ps, form.credits);
+    ask_for_looks();
+  }
   if (hop.notify_start) {
     const Packet copy = started;
     go_on(id, link, serialisation);
@@ -204,6 +210,7 @@ void PacketEngine::give_back(const Packet& leaving, std::int64_t was_free,
   CreditRun run;
   run.units = leaving.ingress_units;
   run.culprit = copies_.seen(culprit, copies_.minus(hop_of(leaving).copy, leaving.ingress_copy));
+  if (state.lossless) return leave_buffer(leaving, now_ + serialisation, run.culprit);
   int c = static_cast<int>(TrafficClass::kPosted);
   run.first = now_ + state.return_after_leaving;
   const FlowHop& leaving_by = hop_of(leaving);
@@ -239,6 +246,7 @@ std::int64_t PacketEngine::first_unit_leaves(FlowHop& before, const Packet& leav
 void PacketEngine::release(const Packet& delivered, std::int64_t time, ResourceId culprit) {
   if (delivered.ingress_units == 0) return;
   LinkState& state = link_state(delivered.ingress);
+  if (state.lossless) return leave_buffer(delivered, time, culprit);
   constexpr int kPosted = static_cast<int>(TrafficClass::kPosted);
   state.credits[kPosted].add({time + state.return_after_leaving, 0, delivered.ingress_units,
                               culprit, hop_of(delivered).ordinal});
@@ -288,7 +296,10 @@ void PacketEngine::arrive_at_end(PacketId id, LinkId link, std::int64_t serialis
   Packet& moved = packet(id);
   const FlowHop& hop = hop_of(moved);
   const std::int64_t delivered = now_ + serialisation + state.latency;
-  if (moved.ingress_units > 0 && !hop.endpoint_keeps_buffer) {
+  if (state.lossless && !hop.endpoint_keeps_buffer) {
+    leave_buffer(moved, delivered, state.resource);
+    moved.ingress_units = 0;
+  } else if (moved.ingress_units > 0 && !hop.endpoint_keeps_buffer) {
     CreditRun run;
     run.units = moved.ingress_units;
     run.order = hop.ordinal;
@@ -316,10 +327,9 @@ void PacketEngine::trace_start(const Packet& started, LinkId link) {
   const std::int64_t waited = now_ - started.ready;
   const std::int64_t stalled = std::min(waited, state.stall_total - parts.stalled_at_arrival);
   if (stalled > 0) {
-    const ResourceId culprit =
-        copies_.seen(state.credits[hop.traffic_class].culprit(now_), hop.copy);
+    const ResourceId culprit = copies_.seen(stall_culprit(link, hop.traffic_class), hop.copy);
     parts.add(copies_.seen(culprit == kNoResource ? resource_of(hop) : culprit, parts.shift),
-              Cause::kCredits, stalled);
+              stall_cause(link), stalled);
   }
   blame_link(parts, hop, Cause::kBusy, waited - stalled);
   blame_link(parts, hop, Cause::kLatency, state.latency);

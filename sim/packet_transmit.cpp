@@ -22,7 +22,8 @@ void PacketTransport::message_ready(std::int32_t index) {
         engine.backlog_total(engine.link_of(path.flow(FlowKind::kCompletion), i));
   }
   const std::int64_t turn = ready.credit ? 0 : connection_of(ready).writes++;
-  const auto number = static_cast<std::int32_t>(path.first_queue_pair + turn % path.queue_pairs);
+  ready.queue_pair = static_cast<std::int32_t>(turn % path.queue_pairs);
+  const std::int32_t number = path.first_queue_pair + ready.queue_pair;
   QueuePair& pair = queue_pairs_[static_cast<std::size_t>(number)];
   if (pair.head == kNone) {
     pair.head = index;
@@ -118,9 +119,10 @@ void PacketTransport::blame_wait_in_nic(Message& sending, const Injector& inject
       std::min(backed_up, engine.stall_total(injector.out) - sending.wire_stall);
   const FlowKind leaving = out_kind(path);
   const ResourceId culprit = engine.copies().seen(
-      engine.state(injector.out).credits[0].culprit(engine.now()),
+      engine.stall_culprit(injector.out, static_cast<int>(TrafficClass::kPosted)),
       engine.copies().plus(path.shift(leaving), engine.copy_of(path.flow(leaving), 0)));
-  parts.add(culprit == kNoResource ? path.sender : culprit, Cause::kCredits, stalled);
+  parts.add(culprit == kNoResource ? path.sender : culprit, engine.stall_cause(injector.out),
+            stalled);
   parts.add(path.sender, Cause::kBusy, backed_up - stalled);
   blame_reads(path, sending, waited - backed_up);
 }
@@ -235,7 +237,7 @@ void PacketTransport::put_on_wire(std::int32_t index, std::int64_t payload, std:
         .add(path.sender, Cause::kLatency, injector.transmit_latency);
   }
   if (path.kind == PathKind::kNic && !sending.credit) ++packets_;
-  send(path, out_kind(path), packet, ready);
+  send(path, out_kind(path), packet, ready, sending.queue_pair);
 }
 
 void PacketTransport::on_first_start(const Packet& packet, std::int64_t /*now*/) {

@@ -103,9 +103,9 @@ void PacketTransport::connect(const Wiring& wiring,
 }
 
 void PacketTransport::send(const Path& path, FlowKind kind, const Packet& packet,
-                           std::int64_t ready) {
+                           std::int64_t ready, int queue_pair) {
   if (packet.trace != kNone) context_.engine.trace(packet.trace).shift = path.shift(kind);
-  context_.engine.send(path.flow(kind), packet, ready);
+  context_.engine.send(path.flow(kind, queue_pair), packet, ready);
 }
 
 std::int32_t PacketTransport::add_message(std::int32_t connection, const WriteRequest& request) {

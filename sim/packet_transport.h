@@ -100,7 +100,8 @@ class PacketTransport {
     return path.kind == PathKind::kPeer ? FlowKind::kPeer : FlowKind::kWire;
   }
   // Hands a packet whose message is traced to a flow of its path.
-  void send(const Path& path, FlowKind kind, const Packet& packet, std::int64_t ready);
+  void send(const Path& path, FlowKind kind, const Packet& packet, std::int64_t ready,
+            int queue_pair = 0);
   Message& message(std::int32_t index) { return messages_[static_cast<std::size_t>(index)]; }
   SimulatedConnection& connection_of(const Message& m) {
     return connections_[static_cast<std::size_t>(m.connection)];

@@ -16,6 +16,12 @@ PacketWorld::PacketWorld(const PredictionRequest& request, const Fabric& fabric,
       context_{fabric, engine_, blame_, *this},
       memory_(request.cluster.nodes * request.cluster.node.gpu_count,
               request.cluster.node.gpu.memory_bandwidth) {
+  for (std::size_t i = 0; i < fabric.links().size(); ++i) {
+    const LinkId way = fabric.links()[i].pause.reverse;
+    if (way != kNoLink) {
+      engine_.send_pauses_by(static_cast<LinkId>(i), plan_.symmetry.home_link(way));
+    }
+  }
   transport_ = std::make_unique<PacketTransport>(context_, memory_, request.communication);
   kernels_ = std::make_unique<KernelReducer>(context_, memory_, ranks(), placement.ranks_per_node,
                                              channels());

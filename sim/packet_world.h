@@ -57,6 +57,10 @@ class PacketWorld final : private Endpoints, private CompletionRouter {
   // How long the link's transmitter was busy until then, and how long it waited for credits.
   std::int64_t busy(LinkId link) const;
   std::int64_t stalled(LinkId link) const;
+  // What a lossless link was paused until now.
+  LosslessBuffers::Totals pauses(LinkId link) const {
+    return engine_.pauses(plan_.symmetry.home_link(link));
+  }
   std::uint64_t digest() const;
   std::int64_t bytes_sent(Rank rank) const;
   // Time and bytes of the rank's kernels, all channels together, and of its GPU's memory.

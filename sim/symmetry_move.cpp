@@ -64,7 +64,10 @@ class Turns {
 bool alike(const Link& a, const Link& b) {
   return a.kind == b.kind && a.rate == b.rate && a.latency == b.latency &&
          std::equal(std::begin(a.window), std::end(a.window), std::begin(b.window)) &&
-         a.credit_return == b.credit_return && a.network == b.network;
+         a.credit_return == b.credit_return && a.network == b.network &&
+         a.pause.lossless() == b.pause.lossless() && a.pause.xoff == b.pause.xoff &&
+         a.pause.xon == b.pause.xon && a.pause.headroom == b.pause.headroom &&
+         a.pause.cable == b.pause.cable;
 }
 
 // Where something takes no time, what happens at one instant in different places may depend on the
@@ -187,7 +190,9 @@ int MoveChecker::gpu_image(int gpu) const {
 bool MoveChecker::take_link(LinkId link, LinkId image) {
   const Link& from = fabric_.link(link);
   const Link& to = fabric_.link(image);
-  return alike(from, to) && takes_time(from) && links_.set(link, image) &&
+  if (!alike(from, to) || !takes_time(from) || !links_.set(link, image)) return false;
+  // Pause frames go back by a link that need not carry anything else.
+  return links_.set(from.pause.reverse, to.pause.reverse) &&
          resources_.set(from.resource, to.resource);
 }
 
@@ -212,7 +217,7 @@ bool MoveChecker::take_flow(FlowId flow, FlowId image) {
 }
 
 bool MoveChecker::take_path(const Path& path, const Path& image) {
-  if (path.kind != image.kind || path.queue_pairs != image.queue_pairs ||
+  if (path.kind != image.kind || path.queue_pairs != image.queue_pairs || path.ways != image.ways ||
       path.peer_latency != image.peer_latency || !injectors_.set(path.injector, image.injector) ||
       !resources_.set(path.sender, image.sender) ||
       !resources_.set(path.receiver, image.receiver)) {
@@ -224,7 +229,12 @@ bool MoveChecker::take_path(const Path& path, const Path& image) {
     return false;
   }
   for (std::size_t i = 0; i < kFlowKinds; ++i) {
-    if (!take_flow(path.flows[i], image.flows[i])) return false;
+    const bool own_ways = i == static_cast<std::size_t>(FlowKind::kWire) ||
+                          i == static_cast<std::size_t>(FlowKind::kAcknowledge);
+    const int flows = own_ways && path.flows[i] != kNone ? path.ways : 1;
+    for (int way = 0; way < flows; ++way) {
+      if (!take_flow(path.flows[i] + way, image.flows[i] + way)) return false;
+    }
   }
   return true;
 }
@@ -268,7 +278,8 @@ bool MoveChecker::keeps_order_of_links() const {
       const LinkId before = flow.route[i - 1].link;
       const LinkId link = flow.route[i].link;
       // Credits of whole packets do not depend on when it is known that they will be back.
-      if (fabric_.link(before).kind == LinkKind::kInfiniband) continue;
+      const LinkKind kind = fabric_.link(before).kind;
+      if (kind == LinkKind::kInfiniband || kind == LinkKind::kEthernet) continue;
       if (first(before, link) != first(links_.of(before), links_.of(link))) return false;
     }
   }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/assert.h"
+#include "core/ecmp.h"
 #include "core/prediction_request.h"
 
 namespace gradhaul {
@@ -15,7 +16,7 @@ constexpr char kNotAcross[] =
     ": their sockets pass no peer-to-peer, and staging through host memory is not available in "
     "this version";
 
-using Order = std::array<std::int32_t, 8>;
+using Order = std::array<std::int32_t, 9>;
 
 // Of the reads and writes of one NIC in one GPU's memory, which connections share.
 struct DmaFlows {
@@ -27,12 +28,13 @@ struct DmaFlows {
 class WiringBuilder {
  public:
   WiringBuilder(const Fabric& fabric, const Placement& placement,
-                const Communication& communication)
+                const Communication& communication, std::uint64_t seed)
       : fabric_(fabric),
         cluster_(fabric.cluster()),
         node_(fabric.cluster().node),
         placement_(placement),
         communication_(communication),
+        seed_(seed),
         free_control_(cluster_.network.kind == NetworkKind::kIdeal),
         places_(ring_places(placement)) {
     dma_flows_.resize(static_cast<std::size_t>(cluster_.nodes * node_.nic_count * node_.gpu_count));
@@ -59,7 +61,9 @@ class WiringBuilder {
   int gpu_of(Rank rank) const { return rank % placement_.ranks_per_node; }
   FlowId add_flow(Route route, TrafficClass traffic_class, FlowKind kind, bool data,
                   const Order& order, FlowId answers = kNone);
-  FlowId add_flow_of(const ConnectionKey& key, bool credit, Route route, FlowKind kind, bool data);
+  FlowId add_flow_of(const ConnectionKey& key, bool credit, Route route, FlowKind kind, bool data,
+                     int queue_pair = 0);
+  void add_wires(const ConnectionKey& key, const Hop& hop, bool credit, Path& path);
   const DmaFlows& dma_flows(int node, int nic, int gpu);
   Path path_between(const ConnectionKey& key, const Hop& hop, bool credit);
   void take_nic_path(const ConnectionKey& key, const Hop& hop, bool credit, Path& path);
@@ -71,6 +75,7 @@ class WiringBuilder {
   const Node& node_;
   const Placement& placement_;
   const Communication& communication_;
+  std::uint64_t seed_;
   bool free_control_;  // the ideal network: credits and acknowledgements cost nothing
   RingPlaces places_;
   std::vector<DmaFlows> dma_flows_;  // by node, NIC and GPU; made when first used
@@ -95,11 +100,12 @@ FlowId WiringBuilder::add_flow(Route route, TrafficClass traffic_class, FlowKind
 }
 
 FlowId WiringBuilder::add_flow_of(const ConnectionKey& key, bool credit, Route route, FlowKind kind,
-                                  bool data) {
+                                  bool data, int queue_pair) {
   const auto [source, destination, channel, apart] = shape(key);
   const auto role = static_cast<std::int32_t>(kind) + (credit ? std::int32_t{kFlowKinds} : 0);
-  return add_flow(std::move(route), TrafficClass::kPosted, kind, data,
-                  {1, source, destination, channel, apart, role, key.source, key.stream});
+  return add_flow(
+      std::move(route), TrafficClass::kPosted, kind, data,
+      {1, source, destination, channel, apart, role, key.source, key.stream, queue_pair});
 }
 
 const DmaFlows& WiringBuilder::dma_flows(int node, int nic, int gpu) {
@@ -113,7 +119,7 @@ const DmaFlows& WiringBuilder::dma_flows(int node, int nic, int gpu) {
                           std::to_string(gpu) + " do not reach each other" + kNotAcross);
   }
   const auto order = [&](FlowKind kind) -> Order {
-    return {0, static_cast<std::int32_t>(kind), nic, gpu, node, 0, 0, 0};
+    return {0, static_cast<std::int32_t>(kind), nic, gpu, node, 0, 0, 0, 0};
   };
   flows.request = add_flow(request, TrafficClass::kNonPosted, FlowKind::kReadRequest, false,
                            order(FlowKind::kReadRequest));
@@ -153,13 +159,8 @@ void WiringBuilder::take_nic_path(const ConnectionKey& key, const Hop& hop, bool
   const auto set = [&](FlowKind kind, FlowId flow) {
     path.flows[static_cast<std::size_t>(kind)] = flow;
   };
-  set(FlowKind::kWire, add_flow_of(key, credit, wire, FlowKind::kWire, !credit));
-  if (!free_control_) {
-    set(FlowKind::kAcknowledge,
-        add_flow_of(key, credit, fabric_.wire(to, hop.destination_nic, from, hop.source_nic),
-                    FlowKind::kAcknowledge, false));
-  }
   add_queue_pairs(path, credit ? 1 : communication_.queue_pairs);
+  add_wires(key, hop, credit, path);
   if (credit) return;
   const DmaFlows& source = dma_flows(from, hop.source_nic, reading);
   set(FlowKind::kReadRequest, source.request);
@@ -169,6 +170,25 @@ void WiringBuilder::take_nic_path(const ConnectionKey& key, const Hop& hop, bool
   set(FlowKind::kRelay,
       add_flow_of(key, credit, fabric_.peer(from, gpu_of(hop.source), hop.relay_gpu),
                   FlowKind::kRelay, false));
+}
+
+void WiringBuilder::add_wires(const ConnectionKey& key, const Hop& hop, bool credit, Path& path) {
+  const int from = node_of(hop.source);
+  const int to = node_of(hop.destination);
+  if (cluster_.network.routing == Routing::kEcmp) path.ways = path.queue_pairs;
+  // Flows of later queue pairs follow in their numbers, since nothing else tells them apart.
+  for (int pair = path.ways - 1; pair >= 0; --pair) {
+    const auto port = [&](bool answers) {
+      return udp_source_port(seed_, key, credit, pair, answers);
+    };
+    Route there = fabric_.wire(from, hop.source_nic, to, hop.destination_nic, port(false));
+    path.flows[static_cast<std::size_t>(FlowKind::kWire)] =
+        add_flow_of(key, credit, std::move(there), FlowKind::kWire, !credit, pair);
+    if (free_control_) continue;
+    Route back = fabric_.wire(to, hop.destination_nic, from, hop.source_nic, port(true));
+    path.flows[static_cast<std::size_t>(FlowKind::kAcknowledge)] =
+        add_flow_of(key, credit, std::move(back), FlowKind::kAcknowledge, false, pair);
+  }
 }
 
 void WiringBuilder::take_peer_path(const ConnectionKey& key, const Hop& hop, bool credit,
@@ -248,8 +268,8 @@ Wiring WiringBuilder::finish() {
 }  // namespace
 
 Wiring wire_up(const Fabric& fabric, const Placement& placement, const Communication& communication,
-               std::vector<ConnectionKey> keys) {
-  WiringBuilder builder(fabric, placement, communication);
+               std::uint64_t seed, std::vector<ConnectionKey> keys) {
+  WiringBuilder builder(fabric, placement, communication, seed);
   std::sort(keys.begin(), keys.end(), [&](const ConnectionKey& a, const ConnectionKey& b) {
     return std::pair(builder.shape(a), a) < std::pair(builder.shape(b), b);
   });

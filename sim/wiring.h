@@ -44,6 +44,9 @@ struct Path {
   std::int32_t injector = kNone;  // kNic; kPeer where GPUs write through PCIe
   std::int32_t first_queue_pair = kNone;
   int queue_pairs = 0;
+  // Where each queue pair may take a way of its own through the network (ECMP), one flow each for
+  // kWire and kAcknowledge, numbered one after the other from the first; else 1.
+  int ways = 1;
   std::int32_t source_gpu = 0;        // whose memory is read, among all GPUs of the cluster
   std::int32_t destination_gpu = 0;   // whose memory is written
   ResourceId sender = kNoResource;    // the link by which it leaves
@@ -54,6 +57,7 @@ struct Path {
   Duration peer_latency;  // kPeer: of a credit, which is a single store
 
   FlowId flow(FlowKind of) const { return flows[static_cast<std::size_t>(of)]; }
+  FlowId flow(FlowKind of, int queue_pair) const { return flow(of) + queue_pair % ways; }
   int shift(FlowKind of) const { return shifts[static_cast<std::size_t>(of)]; }
 };
 
@@ -79,10 +83,10 @@ constexpr std::int32_t gpu_injector(const Cluster& cluster, int of_node, int gpu
   return cluster.nodes * cluster.node.nic_count + of_node * cluster.node.gpu_count + gpu;
 }
 
-// Of `keys`, in any order, each once. Throws SimulationError where no path leads from one to the
-// other.
+// Of `keys`, in any order, each once. `seed` settles what ECMP makes of them. Throws
+// SimulationError where no path leads from one to the other.
 Wiring wire_up(const Fabric& fabric, const Placement& placement, const Communication& communication,
-               std::vector<ConnectionKey> keys);
+               std::uint64_t seed, std::vector<ConnectionKey> keys);
 
 // All paths by their places.
 std::vector<const Path*> in_place_order(const Wiring& wiring);

@@ -28,8 +28,11 @@ WorldPlan plan_world(const PredictionRequest& request, const Fabric& fabric,
   plan.settings.reduction = request.workload.reduction;
   plan.settings.slots = request.communication.slots;
   plan.settings.slot_size = request.communication.slot_size;
-  plan.wiring = wire_up(fabric, placement, request.communication, connection_keys(plan));
-  if (request.skip_recurrences && starts == Starts::kTogether) {
+  plan.wiring =
+      wire_up(fabric, placement, request.communication, request.seed, connection_keys(plan));
+  // Copies of a port that shares its buffer with others are not looked at one by one.
+  const bool shares_buffers = request.cluster.network.pause.alpha > 0;
+  if (request.skip_recurrences && starts == Starts::kTogether && !shares_buffers) {
     plan.symmetry = find_symmetry(fabric, placement, *plan.schedule, plan.wiring);
   }
   for (Rank rank = 0; rank < request.cluster.ranks(); ++rank) {

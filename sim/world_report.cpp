@@ -1,6 +1,8 @@
 #include "sim/world_report.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "sim/path_report.h"
 
@@ -49,21 +51,29 @@ std::vector<ResourceUse> resource_uses(const PacketWorld& world) {
 }
 
 std::vector<PortCounters> port_counters(const PacketWorld& world) {
-  std::vector<PortCounters> counters;
+  std::map<std::string, PortCounters> ports;
   for (std::size_t i = 0; i < world.fabric().links().size(); ++i) {
     const Link& link = world.fabric().links()[i];
     if (link.port.empty()) continue;
-    const std::int64_t stalled = world.stalled(static_cast<LinkId>(i));
-    if (stalled == 0) continue;
-    PortCounters port;
-    port.port = link.port;
-    // A port of a lossless InfiniBand network waits for nothing but credits.
-    port.xmit_wait = {stalled};
-    port.out_of_credits = {stalled};
-    counters.push_back(port);
+    const auto id = static_cast<LinkId>(i);
+    PortCounters& port = ports[link.port];
+    // A port of a lossless network waits for nothing but credits, or while it is paused.
+    port.xmit_wait = {world.stalled(id)};
+    if (!link.pause.lossless()) {
+      port.out_of_credits = port.xmit_wait;
+      continue;
+    }
+    const LosslessBuffers::Totals pauses = world.pauses(id);
+    port.pfc_paused = {pauses.paused};
+    port.pfc_pause_frames = pauses.frames;
+    ports[world.fabric().link(link.pause.reverse).port].pfc_pause_frames_sent = pauses.frames;
   }
-  std::sort(counters.begin(), counters.end(),
-            [](const PortCounters& a, const PortCounters& b) { return a.port < b.port; });
+  std::vector<PortCounters> counters;
+  for (auto& [name, port] : ports) {
+    if (port.xmit_wait.ps == 0 && port.pfc_pause_frames + port.pfc_pause_frames_sent == 0) continue;
+    port.port = name;
+    counters.push_back(std::move(port));
+  }
   return counters;
 }
 

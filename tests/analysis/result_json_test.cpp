@@ -57,8 +57,9 @@ TEST(ResultJson, EveryCounterHasEveryKey) {
   ASSERT_EQ(result["counters"].size(), 2U);
   for (const Json& counter : result["counters"]) {
     EXPECT_THAT(keys_of(counter),
-                ElementsAre("port", "xmit_wait_us", "pfc_pause_frames", "pfc_paused_us",
-                            "ecn_marked", "cnp", "dropped", "retransmitted", "out_of_credits_us"));
+                ElementsAre("port", "xmit_wait_us", "pfc_pause_frames", "pfc_pause_frames_sent",
+                            "pfc_paused_us", "ecn_marked", "cnp", "dropped", "retransmitted",
+                            "out_of_credits_us"));
   }
 }
 

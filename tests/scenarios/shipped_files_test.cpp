@@ -26,7 +26,8 @@ TEST(ShippedFiles, AreAllRegistered) {
       library.names("nodes"),
       ElementsAre("bad-cross-socket", "bad-uplink-gen3", "bad-uplink-gen4", "dgx-a100", "flat-h100",
                   "hgx-h100", "hgx-h100-one-nic", "hgx-h200", "ideal", "two-gpu-switch"));
-  EXPECT_THAT(library.names("networks"), ElementsAre("edr", "hdr", "ideal", "ndr", "ndr-rails"));
+  EXPECT_THAT(library.names("networks"),
+              ElementsAre("edr", "hdr", "ideal", "ndr", "ndr-rails", "roce", "roce-rails"));
   EXPECT_THAT(library.names("devices"),
               ElementsAre("a100-sxm", "b200-sxm", "connectx-5", "connectx-6", "connectx-6-dx",
                           "connectx-7", "h100-sxm", "h200-sxm", "ideal-gpu", "ideal-nic"));

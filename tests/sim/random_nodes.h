@@ -63,4 +63,17 @@ inline void draw_rates(Node& node, Draws& draws) {
   if (draws.below(2) == 0) node.nvlink = Nvlink{{300 * 8'000'000'000}, 0.8, {700'000}};
 }
 
+// RoCE whose ports pause early and often.
+inline void make_roce(Cluster& cluster, Draws& draws) {
+  Network& network = cluster.network;
+  network.kind = NetworkKind::kRoce;
+  network.switch_buffer = {draws.between(8, 32) * 1'000'000};
+  PauseSettings& pause = network.pause;
+  pause.xoff = {draws.between(6'000, 60'000)};
+  pause.xon = {draws.between(0, pause.xoff.count)};
+  pause.response = {draws.below(2'000'000)};
+  if (draws.below(3) == 0) pause.alpha = 0.01 * static_cast<double>(draws.between(1, 4));
+  network.routing = draws.below(2) == 0 ? Routing::kEcmp : Routing::kStatic;
+}
+
 }  // namespace gradhaul::examples

@@ -38,6 +38,7 @@ PredictionRequest random_request(std::uint64_t seed) {
   if (request.workload.collective == Collective::kAllToAll) {
     request.communication.algorithm = Algorithm::kPairwise;
   }
+  if (draws.below(3) == 0) make_roce(request.cluster, draws);
   return request;
 }
 

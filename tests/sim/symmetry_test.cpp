@@ -164,6 +164,10 @@ PredictionRequest random_even_request(std::uint64_t seed) {
   request.communication.slots = static_cast<int>(draws.between(1, 8));
   request.communication.slot_size = {1024 << draws.below(6)};
   request.communication.queue_pairs = static_cast<int>(draws.between(1, 3));
+  if (draws.below(3) == 0) {
+    make_roce(request.cluster, draws);
+    request.cluster.network.pause.alpha = 0;
+  }
   return request;
 }
 

@@ -39,7 +39,7 @@ class TransportWorld final : private Endpoints, private CompletionRouter {
       }
     }
     pointers.resize(static_cast<std::size_t>(cluster.ranks()), nullptr);
-    transport_.connect(wire_up(fabric_, placement_, communication_, keys), pointers);
+    transport_.connect(wire_up(fabric_, placement_, communication_, 1, keys), pointers);
     context_.cause = origin_ = blame_.start();
   }
 

@@ -1,0 +1,189 @@
+#include "scenarios/flow_control_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/network_framing.h"
+#include "core/pause_headroom.h"
+
+namespace gradhaul {
+namespace {
+
+constexpr std::int64_t kLongestLatency = 1'000'000'000;  // 1 ms
+// FCCL and FCTBS let no more be advertised (IBTA vol. 1, 7.9.4).
+constexpr std::int64_t kMostVlBuffer = kMaxCreditBlocks * kCreditBlockBytes;
+constexpr std::int64_t kMostSwitchBuffer = std::int64_t{1} << 40;
+// Ports that share a switch's buffer where it is as wide as it needs to be.
+constexpr int kUsualPorts = 64;
+// How far below its mark a port lets its peer go on: SONiC's default for 100 Gb/s and more.
+constexpr std::int64_t kXonBelow = 9'408;
+
+std::string octets(std::int64_t bytes) { return fmt::format("{}B", bytes); }
+
+std::string_view kind_name(NetworkKind kind) {
+  switch (kind) {
+    case NetworkKind::kInfiniband:
+      return "an infiniband network";
+    case NetworkKind::kRoce:
+      return "a roce network";
+    case NetworkKind::kIdeal:
+      break;
+  }
+  return "an ideal network";
+}
+
+// Of the longest cable there is.
+Bytes most_headroom(const Network& network) {
+  const double metres = std::max(network.node_cable_metres, network.spine_cable_metres);
+  return pause_headroom(network.link, largest_packet(network), cable_latency(metres),
+                        network.pause.response);
+}
+
+// A port's share of the buffer beside its headroom.
+std::int64_t even_share(const Network& network) {
+  const int ports = network.topology.switch_ports > 0 ? network.topology.switch_ports : kUsualPorts;
+  const Bytes headroom = network.pause.headroom.value_or(most_headroom(network));
+  return network.switch_buffer.count / ports - headroom.count;
+}
+
+void read_headroom(MappingReader& reader, Network& network) {
+  PauseSettings& pause = network.pause;
+  const Bytes needed = most_headroom(network);
+  const Bytes given = reader.bytes(
+      "headroom",
+      {.otherwise = {"auto"}, .least = 1, .most = kMostSwitchBuffer, .words = {{"auto", 0}}});
+  if (given.count == 0) return;
+  pause.headroom = given;
+  if (given >= needed) return;
+  reader.report(
+      "headroom",
+      fmt::format("headroom: {} loses packets, which is not available in this version; at "
+                  "{} over its longest cable a port needs {}, or \"auto\"",
+                  octets(given.count), format_rate(network.link), octets(needed.count)));
+}
+
+void read_marks(MappingReader& reader, Network& network) {
+  PauseSettings& pause = network.pause;
+  const std::int64_t share = even_share(network);
+  const std::int64_t packet = largest_packet(network).count;
+  pause.xoff = reader.bytes("xoff", {.otherwise = {"auto"},
+                                     .least = 1,
+                                     .most = kMostSwitchBuffer,
+                                     .words = {{"auto", std::max<std::int64_t>(share, 0)}}});
+  const std::int64_t xoff = pause.xoff.count;
+  if (xoff < packet) {
+    reader.report("xoff",
+                  fmt::format("xoff: {} is less than one packet on the wire, {}; give the switch "
+                              "more buffer, or xoff itself",
+                              octets(xoff), octets(packet)));
+  }
+  const std::int64_t below = std::max(xoff - kXonBelow, xoff / 2);
+  pause.xon = reader.bytes(
+      "xon",
+      {.otherwise = {"auto"}, .least = 0, .most = kMostSwitchBuffer, .words = {{"auto", below}}});
+  if (pause.xon > pause.xoff) {
+    reader.report("xon", fmt::format("xon: {} is above xoff, {}: a port would go on and pause at "
+                                     "once",
+                                     octets(pause.xon.count), octets(xoff)));
+  }
+}
+
+void read_pause(MappingReader reader, Network& network) {
+  reader.choice("kind", {.otherwise = {"pfc"}, .available = {"pfc"}, .unavailable = {"none"}});
+  PauseSettings& pause = network.pause;
+  const std::int64_t quanta = pause_response_quanta(network.link);
+  pause.response = reader.time(
+      "response",
+      {.otherwise = {"auto"},
+       .least = 0,
+       .most = kLongestLatency,
+       .words = {{"auto", serialisation_time({quanta * kPauseQuantumBits / 8}, network.link).ps}}});
+  read_headroom(reader, network);
+  read_marks(reader, network);
+  pause.alpha = reader.real("alpha", {.otherwise = {"0"}, .least = 0, .most = 64});
+  if (pause.alpha > 0 && even_share(network) <= 0) {
+    reader.report("alpha",
+                  fmt::format("alpha: the switch's buffer of {} is all headroom, {} a port",
+                              octets(network.switch_buffer.count),
+                              octets(pause.headroom.value_or(most_headroom(network)).count)));
+  }
+  reader.finish();
+}
+
+bool is_mapping(const MappingReader& reader, std::string_view key) {
+  const TreeNode* node = reader.node() == nullptr ? nullptr : reader.node()->find(key);
+  return node != nullptr && node->kind == TreeNode::Kind::kMapping;
+}
+
+void no_mapping(MappingReader& reader, std::string_view key, std::string_view only) {
+  reader.report(key, fmt::format("{}: settings of its own are not available in this version, "
+                                 "which has {}",
+                                 key, only));
+  reader.raw(key);
+}
+
+}  // namespace
+
+void read_switch_buffers(MappingReader& reader, Network& network) {
+  const bool infiniband = network.kind == NetworkKind::kInfiniband;
+  const bool roce = network.kind == NetworkKind::kRoce;
+  const auto misplaced = [&](std::string_view key, std::string_view owner) {
+    if (!reader.has(key)) return;
+    reader.report(key, fmt::format("{}: {} has none; {}", key, kind_name(network.kind), owner));
+  };
+  if (roce) {
+    network.switch_buffer = reader.bytes(
+        "buffer", {.otherwise = {"64MB", true}, .least = 1, .most = kMostSwitchBuffer});
+    misplaced("vl_buffer", "its switches share a buffer: buffer");
+    reader.raw("vl_buffer");
+    return;
+  }
+  network.vl_buffer =
+      reader.bytes("vl_buffer", {.otherwise = {infiniband ? "64KiB" : "unlimited", infiniband},
+                                 .least = 1,
+                                 .most = kMostVlBuffer,
+                                 .words = {{"unlimited", 0}}});
+  misplaced("buffer", "an InfiniBand switch has vl_buffer, per port and lane");
+  reader.raw("buffer");
+  const std::int64_t packet = packet_buffer(network.mtu).count;
+  if (infiniband && network.vl_buffer.count > 0 && network.vl_buffer.count < packet) {
+    reader.report(
+        "vl_buffer",
+        fmt::format("vl_buffer: {} never holds one packet of mtu {} with its "
+                    "headers; at least {} does",
+                    octets(network.vl_buffer.count), octets(network.mtu.count), octets(packet)));
+  }
+}
+
+void read_flow_control(MappingReader& reader, Network& network) {
+  const bool infiniband = network.kind == NetworkKind::kInfiniband;
+  const bool roce = network.kind == NetworkKind::kRoce;
+  if (roce) {
+    read_pause(reader.mapping_of_kind("flow_control"), network);
+  } else if (is_mapping(reader, "flow_control")) {
+    no_mapping(reader, "flow_control", infiniband ? "credits" : "none");
+  } else {
+    reader.fixed("flow_control", infiniband ? "credits" : "none",
+                 {"pfc", infiniband ? "none" : "credits"});
+  }
+  if (is_mapping(reader, "congestion_control")) {
+    no_mapping(reader, "congestion_control", "none");
+  } else {
+    reader.fixed("congestion_control", "none", {"dcqcn", "hpcc", "timely", "swift"});
+  }
+  network.credit_return =
+      reader.time("credit_return", {.otherwise = {infiniband ? "300ns" : "0ns", infiniband},
+                                    .least = 0,
+                                    .most = kLongestLatency});
+  if (roce) {
+    const bool ecmp = reader.choice("routing", {.otherwise = {"ecmp"},
+                                                .available = {"static", "ecmp"},
+                                                .unavailable = {"adaptive", "spray"}}) == 1;
+    network.routing = ecmp ? Routing::kEcmp : Routing::kStatic;
+  } else {
+    reader.fixed("routing", "static", {"adaptive", "ecmp", "spray"});
+  }
+}
+
+}  // namespace gradhaul

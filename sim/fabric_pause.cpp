@@ -1,0 +1,82 @@
+// Where a RoCE network pauses: each cable's marks and headroom, and the pools that the ports of a
+// switch share.
+
+#include <algorithm>
+#include <map>
+
+#include "core/network_framing.h"
+#include "core/pause_headroom.h"
+#include "sim/fabric.h"
+
+namespace gradhaul {
+namespace {
+
+bool ends_with(const std::string& name, const std::string& end) {
+  return name.size() >= end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0;
+}
+
+std::string with_end(const std::string& name, const std::string& end, const std::string& other) {
+  return name.substr(0, name.size() - end.size()) + other;
+}
+
+}  // namespace
+
+PauseRules Fabric::pause_rules(const Link& link, double metres, bool into_nic) const {
+  const Network& network = cluster_.network;
+  const PauseSettings& settings = network.pause;
+  PauseRules rules;
+  rules.cable = cable_latency(metres);
+  rules.response = settings.response;
+  rules.headroom = settings.headroom.value_or(
+      pause_headroom(link.rate, largest_packet(network), rules.cable, rules.response));
+  rules.xoff = settings.xoff;
+  rules.xon = settings.xon;
+  const Bytes own = cluster_.node.nic.receive_buffer;
+  if (into_nic && own.count > 0) {
+    rules.xoff = own - rules.headroom;
+    rules.xon = {
+        std::max(rules.xoff.count - (settings.xoff - settings.xon).count, rules.xoff.count / 2)};
+  }
+  if (!into_nic) rules.alpha = settings.alpha;
+  return rules;
+}
+
+// By which link pause frames go back; and, where ports share a buffer, which switch a link leads
+// into.
+void Fabric::set_pause_ways() {
+  const bool direct = cluster_.network.topology.kind == TopologyKind::kBackToBack;
+  std::map<std::string, std::int32_t> pools;
+  std::map<std::int32_t, Bytes> headrooms;
+  for (Link& link : links_) {
+    if (!link.pause.lossless()) continue;
+    std::string back;
+    if (direct) {
+      back = link.name;
+      char& node = back[4];  // "node0.nic3.out"
+      node = node == '0' ? '1' : '0';
+    } else if (ends_with(link.name, ".out")) {
+      back = with_end(link.name, ".out", ".in");
+    } else if (ends_with(link.name, ".in")) {
+      back = with_end(link.name, ".in", ".out");
+    } else if (ends_with(link.name, ".up")) {
+      back = with_end(link.name, ".up", ".down");
+    } else {
+      back = with_end(link.name, ".down", ".up");
+    }
+    link.pause.reverse = find(back);
+    if (link.pause.alpha <= 0) continue;
+    // The port at the far end is named after the switch: "leaf0:3".
+    const std::string& port = links_[static_cast<std::size_t>(link.pause.reverse)].port;
+    const auto [pool, added] =
+        pools.try_emplace(port.substr(0, port.find(':')), static_cast<std::int32_t>(pools.size()));
+    link.pause.pool = pool->second;
+    headrooms[link.pause.pool] += link.pause.headroom;
+  }
+  for (Link& link : links_) {
+    if (link.pause.pool < 0) continue;
+    link.pause.shared = cluster_.network.switch_buffer - headrooms[link.pause.pool];
+    GRADHAUL_ASSERT(link.pause.shared.count > 0, "a switch has buffer beside its headroom");
+  }
+}
+
+}  // namespace gradhaul
