@@ -161,6 +161,10 @@ ComparedPair pair_of(const ComparedRow& predicted, const Repeated& repeated,
     append(pair.remark, fmt::format("{:g} wrong values", *pair.measured.wrong));
   }
   if (pair.measured.streamed) judge_stream(pair, comparison.tolerance);
+  if (pair.measured.min_us && pair.measured.p99_us) {
+    append(pair.remark,
+           fmt::format("min {:.4g}, p99 {:.4g} us", *pair.measured.min_us, *pair.measured.p99_us));
+  }
   if (pair.repeats > 1) append(pair.remark, fmt::format("median of {}", pair.repeats));
   append(pair.remark, choice_remark(predicted, pair.measured, comparison.measured.nccl));
   return pair;

@@ -105,7 +105,10 @@ constexpr const char* kRow =
     "{:>12}  {:>5}  {:>9}  {:>9}  {:>6}  {:>9}  {:>9}  {:>9}  {:>9}  {:>6}   {}\n";
 
 // The first columns of a head stand behind its '#'.
-std::string head_line(const std::string& line) { return "#" + line.substr(1); }
+std::string head_line(std::string line) {
+  line.front() = '#';
+  return line;
+}
 
 std::string table(const Comparison& comparison) {
   std::string text = "#\n";

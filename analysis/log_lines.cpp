@@ -7,7 +7,7 @@
 namespace gradhaul {
 namespace {
 
-constexpr std::size_t kChunk = 256 * 1024;
+constexpr std::size_t kChunk = 64 * 1024;
 constexpr char kEscape = '\x1b';
 constexpr char kBell = '\x07';
 

@@ -139,7 +139,8 @@ void NcclDebugLog::read_transport(std::string_view text, std::int64_t line) {
     const std::string_view rest = via.substr(slash + 1);
     // Plugins have blanks in their names: "NET/AWS Libfabric/0".
     const std::size_t next = rest.find('/');
-    name += "/" + std::string(rest.substr(0, std::min<std::size_t>(next, 40)));
+    name += '/';
+    name += rest.substr(0, std::min<std::size_t>(next, 40));
     if (next != std::string_view::npos) {
       const auto nic = integer_after(rest, "/");
       if (nic && *nic >= 0 && *nic < 1024) facts_.nics_used.emplace(static_cast<int>(*nic), line);

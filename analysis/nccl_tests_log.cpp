@@ -50,6 +50,12 @@ double exact_time(double time, double algbw, std::int64_t size) {
   return static_cast<double>(size) / algbw / 1e3;
 }
 
+// Columns that were torn, or taken for others, show in this.
+bool agree(double time, double algbw, std::int64_t size) {
+  const double expected = static_cast<double>(size) / time / 1e3;
+  return std::abs(algbw - expected) <= 0.06 * expected + 0.011;
+}
+
 }  // namespace
 
 void NcclTestsLog::read(const LogLine& line) {
@@ -123,18 +129,32 @@ bool NcclTestsLog::read_row(const LogLine& line, const std::vector<std::string_v
     begin_row(words, i, line.number);
     return true;
   }
-  if (!pending_) return false;
-  // The rest of a row that something was written into: nothing but its numbers.
-  const std::size_t first = number_of(unprefixed(words[0])) || is_not_checked(words[0]) ? 0 : 1;
-  for (std::size_t i = first; i < words.size(); ++i) {
-    if (!number_of(i == 0 ? unprefixed(words[0]) : words[i]) && !is_not_checked(words[i])) {
-      return false;
+  return pending_ && continue_row(words);
+}
+
+// The rest of a row that something was written into: so many numbers that a half is whole, behind
+// the labels of a launcher.
+bool NcclTestsLog::continue_row(const std::vector<std::string_view>& words) {
+  constexpr std::size_t kMostLabels = 8;
+  const std::size_t have = pending_->numbers.size();
+  const std::size_t half = (layout_ ? *layout_ : guessed_).half;
+  for (const std::size_t whole : {expected(), half}) {
+    if (whole <= have || words.size() < whole - have) continue;
+    const std::size_t first = words.size() - (whole - have);
+    if (first > kMostLabels) continue;
+    std::vector<std::string_view> numbers(words.begin() + static_cast<std::ptrdiff_t>(first),
+                                          words.end());
+    numbers[0] = unprefixed(numbers[0]);
+    const bool all = std::all_of(numbers.begin(), numbers.end(), [](std::string_view word) {
+      return number_of(word) || is_not_checked(word);
+    });
+    if (!all) continue;
+    for (const std::string_view word : numbers) {
+      if (pending_) add_number(word);
     }
+    return true;
   }
-  for (std::size_t i = first; i < words.size() && pending_; ++i) {
-    add_number(i == 0 ? unprefixed(words[0]) : words[i]);
-  }
-  return true;
+  return false;
 }
 
 void NcclTestsLog::begin_row(const std::vector<std::string_view>& words, std::size_t at,
@@ -211,6 +231,10 @@ void NcclTestsLog::emit_half(std::size_t half) {
   const auto algbw = number(1);
   const auto busbw = number(2);
   if (!time || !algbw || !busbw || *time <= 0 || *algbw < 0 || *busbw < 0) return;
+  if (!agree(*time, *algbw, pending_->row.size_bytes)) {
+    if (strange_ == 0) strange_ = pending_->line;
+    return;
+  }
   if (rows_.size() >= kMaxRows) {
     ++over_;
     return;
@@ -242,6 +266,12 @@ void NcclTestsLog::finish(ComparedRun& run) {
         fmt::format("{} processes list a rank 0 alone: nccl-tests was built without MPI=1, and "
                     "each of them ran by itself",
                     lone_jobs_ + 1));
+  }
+  if (strange_ > 0) {
+    notes_.push_back(
+        fmt::format("rows whose size, time and algbw do not agree are left out, that "
+                    "of line {} first",
+                    strange_));
   }
   if (over_ > 0) {
     notes_.push_back(fmt::format("{} rows beyond the first {} are left out", over_, kMaxRows));

@@ -44,6 +44,7 @@ class NcclTestsLog {
   void read_heads(const LogLine& line, const std::vector<std::string_view>& words);
   void read_header(const std::vector<std::string_view>& words);
   bool read_row(const LogLine& line, const std::vector<std::string_view>& words);
+  bool continue_row(const std::vector<std::string_view>& words);
   void begin_row(const std::vector<std::string_view>& words, std::size_t at, std::int64_t line);
   // False where a word does not belong to the row.
   bool add_number(std::string_view word);
@@ -61,7 +62,8 @@ class NcclTestsLog {
   bool seen_ = false;
   bool cpu_time_ = false;
   bool graph_ = false;
-  std::int64_t over_ = 0;  // rows beyond kMaxRows
+  std::int64_t strange_ = 0;  // the line of the first whose time and bandwidth do not agree
+  std::int64_t over_ = 0;     // rows beyond kMaxRows
   std::vector<ComparedRow> rows_;
   std::vector<std::string> notes_;
 };
