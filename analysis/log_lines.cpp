@@ -1,5 +1,6 @@
 #include "analysis/log_lines.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <utility>
@@ -66,6 +67,17 @@ void LogLines::keep(char byte) {
   if (line_.size() < kLongest) line_ += byte;
 }
 
+// All up to the next byte that may need a thought: most of a log.
+void LogLines::keep_plain() {
+  const std::size_t begin = at_;
+  while (at_ < buffer_.size()) {
+    const auto code = static_cast<unsigned char>(buffer_[at_]);
+    if (code < 0x20 || code == 0x7f) break;
+    ++at_;
+  }
+  line_.append(buffer_, begin, std::min(at_ - begin, kLongest - line_.size()));
+}
+
 std::optional<LogLine> LogLines::next() {
   line_.clear();
   std::int64_t number = number_;
@@ -86,6 +98,7 @@ std::optional<LogLine> LogLines::next() {
       continue;
     }
     keep(*byte);
+    keep_plain();
   }
   if (line_.empty()) return std::nullopt;
   return LogLine{number, line_, false};

@@ -39,6 +39,7 @@ class LogLines {
   // Whether the byte belongs to an escape sequence.
   bool in_escape(char byte);
   void keep(char byte);
+  void keep_plain();
 
   std::istream& stream_;
   std::string buffer_;

@@ -41,6 +41,7 @@ void drop_other_collectives(const ComparedRow& predicted, ComparedRun& measured,
           fmt::format("the measured side does not say which collective it ran; its "
                       "rows are taken for {}",
                       predicted.collective));
+      for (ComparedRow& row : measured.rows) row.collective = predicted.collective;
     }
     return;
   }
