@@ -172,6 +172,8 @@ ComparedRun read_result_file(const Json& json, const std::string& source) {
   run.predicted = text_of(member(json, "kind")) == "predicted";
   run.format = run.predicted ? "gradhaul result, predicted" : "gradhaul result, measured";
   run.name = text_of(member(member(json, "scenario"), "name"));
+  const std::string backend = text_of(member(member(json, "engine"), "backend"));
+  if (!backend.empty()) run.format += " over " + backend.substr(0, 32);
   run.effective = member(member(json, "scenario"), "effective");
   const Json& rows = member(json, "rows");
   for (std::size_t i = 0; i < std::min(rows.size(), kMaxRows); ++i) {
