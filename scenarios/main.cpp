@@ -10,6 +10,7 @@
 
 #include "scenarios/check_command.h"
 #include "scenarios/command_context.h"
+#include "scenarios/compare_command.h"
 #include "scenarios/did_you_mean.h"
 #include "scenarios/exit_status.h"
 #include "scenarios/predict_command.h"
@@ -18,9 +19,9 @@
 namespace gradhaul {
 namespace {
 
-const std::vector<std::string> kVerbs{"predict", "show", "check"};
+const std::vector<std::string> kVerbs{"predict", "compare", "show", "check"};
 // Verbs that other versions have.
-const std::vector<std::string> kAbsentVerbs{"measure", "compare",   "sweep", "explain",
+const std::vector<std::string> kAbsentVerbs{"measure", "sweep",     "explain",
                                             "import",  "calibrate", "doctor"};
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
@@ -41,6 +42,7 @@ std::string verb_problem(const std::string& verb) {
 
 struct CommandLine {
   PredictOptions predict;
+  CompareOptions compare;
   std::string progress = "auto";
   std::string trace;
   std::string plot;
@@ -79,6 +81,24 @@ void add_predict(CLI::App& app, CommandLine& line) {
       ->type_name("WHEN");
 }
 
+void add_compare(CLI::App& app, CommandLine& line) {
+  CLI::App* command = app.add_subcommand("compare", "A prediction beside what was measured");
+  command->add_option("PREDICTED", line.compare.predicted, "What predict --json wrote")->required();
+  command
+      ->add_option("MEASURED", line.compare.measured,
+                   "A result file, or output of nccl-tests, perftest or NCCL_DEBUG=INFO; - reads "
+                   "standard input")
+      ->required();
+  command
+      ->add_option("--tolerance", line.compare.tolerance,
+                   "How far a time may be from the predicted one")
+      ->type_name("PERCENT")
+      ->capture_default_str();
+  command->add_option("--json", line.compare.json, "Write the comparison")->type_name("FILE");
+  command->add_option("--csv", line.compare.csv, "Write its rows")->type_name("FILE");
+  command->add_option("--plot", line.plot, "Not available in this version")->type_name("FILE");
+}
+
 void add_show(CLI::App& app, CommandLine& line) {
   CLI::App* command =
       app.add_subcommand("show", "The scenario with every default filled in; the topology");
@@ -102,6 +122,7 @@ int run(const CLI::App& app, CommandLine& line, const CommandContext& context) {
     complain(fmt::format("{} is not available in this version", option));
     return kBadInput;
   }
+  if (app.got_subcommand("compare")) return run_compare(line.compare, context);
   line.predict.progress = line.progress == "on"    ? ProgressMode::kOn
                           : line.progress == "off" ? ProgressMode::kOff
                                                    : ProgressMode::kAuto;
@@ -119,6 +140,7 @@ int main_of(int argc, char** argv) {
   app.footer(fmt::format("Not in this version: {}.", fmt::join(kAbsentVerbs, ", ")));
   CommandLine line;
   add_predict(app, line);
+  add_compare(app, line);
   add_show(app, line);
   add_check(app, line);
   try {

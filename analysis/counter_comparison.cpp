@@ -1,0 +1,75 @@
+#include "analysis/counter_comparison.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "analysis/quantity_text.h"
+
+namespace gradhaul {
+namespace {
+
+constexpr std::size_t kKinds = 8;
+constexpr std::array<std::string_view, kKinds> kNames{
+    "xmit_wait_us", "pfc_pause_frames", "pfc_paused_us", "ecn_marked",
+    "cnp",          "dropped",          "retransmitted", "out_of_credits_us"};
+
+using Values = std::array<double, kKinds>;
+
+Values values_of(const PortCounters& port) {
+  return {microseconds(port.xmit_wait),
+          static_cast<double>(port.pfc_pause_frames),
+          microseconds(port.pfc_paused),
+          static_cast<double>(port.ecn_marked),
+          static_cast<double>(port.cnp),
+          static_cast<double>(port.dropped),
+          static_cast<double>(port.retransmitted),
+          microseconds(port.out_of_credits)};
+}
+
+void add(Values& sum, const Values& values) {
+  for (std::size_t i = 0; i < kKinds; ++i) sum[i] += values[i];
+}
+
+std::map<std::string, Values> by_port(const std::vector<PortCounters>& ports) {
+  std::map<std::string, Values> result;
+  for (const PortCounters& port : ports) add(result[port.port], values_of(port));
+  return result;
+}
+
+void append(const std::string& port, const Values& predicted, const Values& measured,
+            std::vector<ComparedCounter>& counters) {
+  for (std::size_t i = 0; i < kKinds; ++i) {
+    if (predicted[i] == 0 && measured[i] == 0) continue;
+    counters.push_back({port, std::string(kNames[i]), predicted[i], measured[i]});
+  }
+}
+
+}  // namespace
+
+std::vector<ComparedCounter> compare_counters(const std::vector<PortCounters>& predicted,
+                                              const std::vector<PortCounters>& measured) {
+  std::vector<ComparedCounter> counters;
+  if (predicted.empty() || measured.empty()) return counters;
+  const std::map<std::string, Values> left = by_port(predicted);
+  const std::map<std::string, Values> right = by_port(measured);
+  Values others_left{};
+  Values others_right{};
+  for (const auto& [port, values] : left) {
+    const auto same = right.find(port);
+    if (same == right.end()) {
+      add(others_left, values);
+    } else {
+      append(port, values, same->second, counters);
+    }
+  }
+  for (const auto& [port, values] : right) {
+    if (!left.contains(port)) add(others_right, values);
+  }
+  append("", others_left, others_right, counters);
+  return counters;
+}
+
+}  // namespace gradhaul

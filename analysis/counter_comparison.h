@@ -1,0 +1,24 @@
+#pragma once
+
+// Counters of ports, predicted beside measured, under the names of the result file.
+
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+
+namespace gradhaul {
+
+struct ComparedCounter {
+  std::string port;  // empty: the sum over all ports, where the two sides name none alike
+  std::string name;  // "xmit_wait_us"
+  double predicted = 0;
+  double measured = 0;
+};
+
+// Those that are not zero on both sides; by port where both sides have it, those of other ports
+// summed. Empty where one of the sides has no counters.
+std::vector<ComparedCounter> compare_counters(const std::vector<PortCounters>& predicted,
+                                              const std::vector<PortCounters>& measured);
+
+}  // namespace gradhaul
