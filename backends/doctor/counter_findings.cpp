@@ -35,11 +35,11 @@ Finding finding_of(const CounterReading& counter, const CounterMeaning& meaning,
 
 void find_standing(const CounterReading& counter, const CounterMeaning& meaning,
                    Findings& findings) {
-  if (counter.first == 0) return;
-  const std::string name = counter.name;
-  const bool usual =
-      (name == "link_downed" || name == "link_down_events_phy") && counter.first <= kUsualDowns;
-  findings.push_back(finding_of(counter, meaning, usual ? Severity::kFact : meaning.standing,
+  const std::string& name = counter.name;
+  const bool downs =
+      name == "link_downed" || name == "link_down_events_phy" || name == "carrier_down_count";
+  if (counter.first <= (downs ? kUsualDowns : 0)) return;
+  findings.push_back(finding_of(counter, meaning, meaning.standing,
                                 name + " stands at " + std::to_string(counter.first) + " (" +
                                     meaning.counts +
                                     ") since it was last reset; --watch 10m tells whether it "

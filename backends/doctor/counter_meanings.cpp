@@ -121,7 +121,7 @@ constexpr std::array kMeanings{
                    "Each ends or stalls whatever ran over it; one or two are usual at boot.",
                    kCable},
     CounterMeaning{"rx_crc_errors", kP, kW, "frames with a wrong checksum", kBits, kCable},
-    CounterMeaning{"carrier_down_count", kP, kF, "times that the interface lost its carrier",
+    CounterMeaning{"carrier_down_count", kP, kW, "times that the interface lost its carrier",
                    "Each ends or stalls whatever ran over it.", kCable},
     // PCI Express.
     CounterMeaning{"pcie_corrected_errors", kP, kW, "PCIe errors that were corrected",
