@@ -74,7 +74,8 @@ void find_mtu(const RocePort& roce, Findings& findings) {
                       "ibv_devinfo -d " + roce.device->name + " | grep mtu"});
 }
 
-void find_different_mtu(const std::vector<RocePort>& ports, Findings& findings) {
+// Whether they differ.
+bool find_different_mtu(const std::vector<RocePort>& ports, Findings& findings) {
   std::map<int, std::vector<std::string>> names;
   std::vector<Evidence> evidence;
   for (const RocePort& roce : ports) {
@@ -82,16 +83,20 @@ void find_different_mtu(const std::vector<RocePort>& ports, Findings& findings) 
     names[rdma_mtu_of(*roce.netdev->mtu)].push_back(roce.netdev->name);
     evidence.push_back({roce.netdev->folder + "/mtu", std::to_string(*roce.netdev->mtu)});
   }
-  if (names.size() < 2) return;
+  if (names.size() < 2) return false;
   std::vector<std::string> parts;
   for (const auto& [mtu, netdevs] : names) {
     parts.push_back(std::to_string(mtu) + " on " + list_text(netdevs));
   }
   findings.push_back({Severity::kWarning, "roce-mtu-differs", "host",
                       "RDMA packets have different sizes: " + list_text(parts), std::move(evidence),
-                      "Rails differ in speed; and where one end sends more than the other takes, "
-                      "nothing arrives.",
+                      number_text(payload_share(names.begin()->first)) +
+                          " % of the wire is payload with the smallest, " +
+                          number_text(payload_share(names.rbegin()->first)) +
+                          " % with the largest, so that rails differ in speed; and where one end "
+                          "sends more than the other takes, nothing arrives.",
                       "Set one MTU on all.", "ip link | grep mtu"});
+  return true;
 }
 
 bool is_v2(const RdmaGid& gid) { return gid.type == "RoCE v2"; }
@@ -233,12 +238,12 @@ void find_in_bond(const HostInventory& host, const NetDevice& bond, Findings& fi
 
 void find_in_roce(const HostInventory& host, Findings& findings) {
   const std::vector<RocePort> ports = roce_ports(host);
+  const bool different = find_different_mtu(ports, findings);
   for (const RocePort& roce : ports) {
-    find_mtu(roce, findings);
+    if (!different) find_mtu(roce, findings);
     find_gids(roce, findings);
     find_traffic_class(roce, findings);
   }
-  find_different_mtu(ports, findings);
   find_different_indices(ports, findings);
   for (const NetDevice& device : host.net) find_in_bond(host, device, findings);
 }

@@ -1,8 +1,9 @@
 #include "backends/host/host_tree.h"
 
-#include <dirent.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -61,9 +62,7 @@ bool in_natural_order(const std::string& left, const std::string& right) {
 
 class OpenFile {
  public:
-  // Neither a pipe nor a device of a hostile tree may keep us waiting.
-  explicit OpenFile(const std::string& path)
-      : descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {}
+  explicit OpenFile(int descriptor) : descriptor_(descriptor) {}
   ~OpenFile() {
     if (descriptor_ >= 0) close(descriptor_);
   }
@@ -74,6 +73,18 @@ class OpenFile {
  private:
   int descriptor_;
 };
+
+// Neither a pipe nor a device of a hostile tree may keep us waiting.
+constexpr int kReading = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+
+// Opens a path of the tree; absolute symbolic links and ".." stay below its root. A descriptor, or
+// -1 and errno.
+int open_inside(int root, const std::string& path) {
+  open_how how{};
+  how.flags = static_cast<unsigned>(kReading);
+  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+  return static_cast<int>(syscall(SYS_openat2, root, path.c_str(), &how, sizeof how));
+}
 
 ReadStatus status_of_error(int error) {
   if (error == ENOENT || error == ENOTDIR || error == ENODEV || error == ENXIO) {
@@ -114,16 +125,23 @@ std::string HostTree::resolved(const std::string& path) const {
 
 bool HostTree::exists(const std::string& path) const { return !resolved(path).empty(); }
 
-FileText HostTree::read_bytes(const std::string& path, std::size_t most) const {
+int HostTree::open_file(const std::string& path) const {
+  if (is_running_host()) return open(path.c_str(), kReading);
+  const OpenFile root(open(root_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (root.descriptor() < 0) return -1;
+  const int found = open_inside(root.descriptor(), path);
+  if (found >= 0 || (errno != ENOSYS && errno != EPERM)) return found;
+  // A kernel before 5.6, or a container that forbids it.
   const std::string inside = resolved(path);
   if (inside.empty()) {
-    // Missing, or behind a folder that may not be entered.
-    std::error_code error;
-    static_cast<void>(std::filesystem::status(root_ + path, error));
-    const bool denied = error == std::errc::permission_denied;
-    return {denied ? ReadStatus::kDenied : ReadStatus::kAbsent, ""};
+    errno = ENOENT;
+    return -1;
   }
-  const OpenFile file(root_ + inside);
+  return open((root_ + inside).c_str(), kReading);
+}
+
+FileText HostTree::read_bytes(const std::string& path, std::size_t most) const {
+  const OpenFile file(open_file(path));
   if (file.descriptor() < 0) return {status_of_error(errno), ""};
   struct stat facts {};
   if (fstat(file.descriptor(), &facts) != 0 || !S_ISREG(facts.st_mode)) {

@@ -52,6 +52,9 @@ class HostTree {
   std::string resolved(const std::string& path) const;
 
  private:
+  // A descriptor to read from, or -1 and errno.
+  int open_file(const std::string& path) const;
+
   std::string root_;  // canonical, without a slash at the end
 };
 

@@ -270,7 +270,12 @@ const std::vector<Fault>& pcie_faults() {
        hgx_h100,
        [](SampleHost& host) {
          for (const char* address : {"0000:12:00.0", "0000:12:01.0"}) {
-           write_config(host, address, {0x060400, 0x1000, 0xc030},
+           write_config(host, address,
+                        {.pci_class = 0x060400,
+                         .vendor = 0x1000,
+                         .device = 0xc030,
+                         .driver = "",
+                         .speed = ""},
                         {.port_type = 6, .access_control = 0x1d});
          }
        }},
