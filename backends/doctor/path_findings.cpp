@@ -150,7 +150,7 @@ void find_unset_numa(const HostInventory& host, Findings& findings) {
   const std::vector<int> nics = fabric_nics(host);
   devices.insert(devices.end(), nics.begin(), nics.end());
   for (const int device : devices) {
-    if (host.pci[device].numa_node) continue;
+    if (!host.pci[device].numa_unset) continue;
     findings.push_back(
         {Severity::kWarning,
          "numa-unset",

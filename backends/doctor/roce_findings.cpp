@@ -104,9 +104,10 @@ bool is_ipv4(const RdmaGid& gid) { return gid.gid.starts_with(kMappedIpv4); }
 
 void find_gids(const RocePort& roce, Findings& findings) {
   const std::vector<RdmaGid>& gids = roce.port->gids;
+  // What is not readable may be what is looked for.
   const bool typed =
-      std::any_of(gids.begin(), gids.end(), [](const RdmaGid& gid) { return !gid.type.empty(); });
-  if (!gids.empty() && !typed) return;
+      std::all_of(gids.begin(), gids.end(), [](const RdmaGid& gid) { return !gid.type.empty(); });
+  if (!typed || !roce.port->gids_listed) return;
   std::vector<Evidence> evidence;
   for (const RdmaGid& gid : gids) {
     evidence.push_back({roce.port->folder + "/gids/" + std::to_string(gid.index),

@@ -116,11 +116,14 @@ void list_port(const RdmaDevice& device, const RdmaPort& port, UnseenList& list)
 
 void list_roce_port(const RdmaDevice& device, const RdmaPort& port, UnseenList& list) {
   const std::string label = device.name + " port " + std::to_string(port.number);
-  const bool typed = std::any_of(port.gids.begin(), port.gids.end(),
+  const bool typed = std::all_of(port.gids.begin(), port.gids.end(),
                                  [](const RdmaGid& gid) { return !gid.type.empty(); });
-  if (!port.gids.empty() && !typed) {
+  if (!port.gids_listed) {
+    list.add("the GIDs of " + label, port.folder + "/gids", "missing, or not readable",
+             "a look with show_gids");
+  } else if (!typed) {
     list.add("which GIDs of " + label + " are RoCE v2", port.folder + "/gid_attrs/types",
-             "no type is readable; in a container they may belong to another network",
+             "not all types are readable; in a container they may belong to another network",
              "the host's network namespace, or show_gids there");
   }
 }

@@ -31,7 +31,8 @@ struct PciFunction {
   int pci_class = 0;    // 24 bits
   int vendor = 0;
   int device = 0;
-  std::optional<int> numa_node;  // nothing: the firmware does not say
+  std::optional<int> numa_node;
+  bool numa_unset = false;  // the firmware does not say where it hangs
   std::string local_cpus;
   std::string driver;
   std::string iommu_group;  // its number; empty: none
@@ -65,7 +66,7 @@ struct RdmaPort {
   std::string link_layer;              // "InfiniBand", "Ethernet"
   std::optional<std::int64_t> sm_lid;  // of the subnet manager; 0: none
   std::vector<RdmaGid> gids;           // those that are set
-  bool gids_listed = false;
+  bool gids_listed = false;            // every entry of the table was readable
   std::optional<int> traffic_class;
   bool ethernet() const { return link_layer == "Ethernet"; }
   bool active() const { return state == 4; }

@@ -53,6 +53,7 @@ PciFunction read_function(const HostTree& tree, const std::string& address) {
   function.device = read_id(tree, folder + "/device");
   const auto numa = tree.number(folder + "/numa_node");
   if (numa && *numa >= 0 && *numa < 1024) function.numa_node = static_cast<int>(*numa);
+  function.numa_unset = numa && *numa == -1;
   function.local_cpus = tree.read(folder + "/local_cpulist").text;
   function.driver = last_part(tree.resolved(folder + "/driver"));
   function.iommu_group = last_part(tree.resolved(folder + "/iommu_group"));

@@ -33,20 +33,27 @@ std::optional<int> lanes_of_rate(const std::string& text) {
 
 void read_gids(const HostTree& tree, RdmaPort& port) {
   const std::vector<std::string> entries = tree.list(port.folder + "/gids");
+  bool whole = !entries.empty();
+  std::int64_t expected = 0;
   for (const std::string& entry : entries) {
     const auto index = whole_number(entry);
     if (!index || *index < 0 || *index >= kMostGids) continue;
+    // Tables have no gaps.
+    whole = whole && *index == expected++;
     RdmaGid gid;
     gid.index = static_cast<int>(*index);
     gid.gid = tree.read(port.folder + "/gids/" + entry).text;
-    // An InfiniBand GID without a port number behind its prefix is as good as none.
-    if (gid.gid.size() != 39 || gid.gid == kNoGid) continue;
-    port.gids_listed = true;
+    if (gid.gid.size() != 39) {
+      whole = false;
+      continue;
+    }
+    if (gid.gid == kNoGid) continue;
     // Entries that belong to another network namespace cannot be read; they are not ours then.
     gid.type = tree.read(port.folder + "/gid_attrs/types/" + entry).text;
     gid.netdev = tree.read(port.folder + "/gid_attrs/ndevs/" + entry).text;
     port.gids.push_back(gid);
   }
+  port.gids_listed = whole;
 }
 
 RdmaPort read_port(const HostTree& tree, const RdmaDevice& device, const std::string& number) {

@@ -77,7 +77,6 @@ void read_limits(const HostTree& tree, HostSettings& settings) {
 
 void read_modules(const HostTree& tree, HostSettings& settings) {
   const FileText loaded = tree.read("/proc/modules");
-  settings.modules_listed = loaded.read();
   std::set<std::string> modules;
   for (const std::string& line : lines_of(loaded.text)) {
     const std::vector<std::string> words = words_of(line);
@@ -85,7 +84,7 @@ void read_modules(const HostTree& tree, HostSettings& settings) {
   }
   // Built-in ones stand in /sys/module alone.
   for (const std::string& name : tree.list("/sys/module")) modules.insert(name);
-  settings.modules_listed = settings.modules_listed || !modules.empty();
+  settings.modules_listed = !modules.empty();
   settings.modules.assign(modules.begin(), modules.end());
 }
 

@@ -341,8 +341,9 @@ const std::vector<Fault>& roce_faults() {
        {"mlx5_0 port 1"},
        hgx_h200_roce,
        [](SampleHost& host) {
-         host.remove(kPort0 + "/gids/2");
-         host.remove(kPort0 + "/gids/3");
+         for (const char* index : {"/gids/2", "/gids/3"}) {
+           host.write(kPort0 + index, "0000:0000:0000:0000:0000:0000:0000:0000\n");
+         }
        }},
       {"gid-index-differs",
        kW,
