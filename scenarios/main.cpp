@@ -12,6 +12,7 @@
 #include "scenarios/command_context.h"
 #include "scenarios/compare_command.h"
 #include "scenarios/did_you_mean.h"
+#include "scenarios/doctor_command.h"
 #include "scenarios/exit_status.h"
 #include "scenarios/predict_command.h"
 #include "scenarios/show_command.h"
@@ -19,10 +20,10 @@
 namespace gradhaul {
 namespace {
 
-const std::vector<std::string> kVerbs{"predict", "compare", "show", "check"};
+const std::vector<std::string> kVerbs{"predict", "measure", "compare", "explain",
+                                      "show",    "check",   "doctor"};
 // Verbs that other versions have.
-const std::vector<std::string> kAbsentVerbs{"measure", "sweep",     "explain",
-                                            "import",  "calibrate", "doctor"};
+const std::vector<std::string> kAbsentVerbs{"sweep", "import", "calibrate"};
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -48,6 +49,7 @@ struct CommandLine {
   std::string plot;
   ShowOptions show;
   CheckOptions check;
+  DoctorOptions doctor;
 };
 
 constexpr const char* kScenarioHelp = "A file, or the name of a shipped scenario";
@@ -113,9 +115,33 @@ void add_check(CLI::App& app, CommandLine& line) {
   add_settings(command, line.check.settings);
 }
 
+void add_doctor(CLI::App& app, CommandLine& line) {
+  CLI::App* command =
+      app.add_subcommand("doctor", "The checklist of a slow cluster, on the host it runs on");
+  command
+      ->add_option("--sysfs", line.doctor.sysfs,
+                   "Look at a copy of a machine instead: a folder with its sys/ and proc/")
+      ->type_name("DIR");
+  command
+      ->add_option("--watch", line.doctor.watch,
+                   "Read counters twice, so far apart: 90s, 10m, 1h; rates, and bounds where "
+                   "nothing was seen")
+      ->type_name("DURATION");
+  command->add_option("--json", line.doctor.json, "Write everything found")->type_name("FILE");
+  command
+      ->add_option("--node-file", line.doctor.node_file,
+                   "Write the host as a node, for `cluster.node` of a scenario")
+      ->type_name("FILE");
+  command->footer(
+      "Exit status: 0 no problem (warnings or not), 3 a problem was found, 1 the run failed,\n"
+      "2 the input is wrong, 4 the watch was interrupted (what was seen is reported).\n"
+      "As root it sees more: PCIe settings and ACS, queue pairs. It changes nothing.");
+}
+
 int run(const CLI::App& app, CommandLine& line, const CommandContext& context) {
   if (app.got_subcommand("show")) return run_show(line.show, context);
   if (app.got_subcommand("check")) return run_check(line.check, context);
+  if (app.got_subcommand("doctor")) return run_doctor(line.doctor, context);
   for (const auto& [option, value] :
        {std::pair{"--trace", line.trace}, std::pair{"--plot", line.plot}}) {
     if (value.empty()) continue;
@@ -143,6 +169,7 @@ int main_of(int argc, char** argv) {
   add_compare(app, line);
   add_show(app, line);
   add_check(app, line);
+  add_doctor(app, line);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -21,8 +22,10 @@ inline constexpr const char* kSmallScenario =
 // A file of its own for each test, in the test's temporary folder.
 inline std::string temporary_file(const std::string& name) {
   const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-  return testing::TempDir() + "gradhaul_" + test->test_suite_name() + "_" + test->name() + "_" +
-         name;
+  std::string unique = std::string(test->test_suite_name()) + "_" + test->name() + "_" + name;
+  // Names of parametrised tests have slashes.
+  std::replace(unique.begin(), unique.end(), '/', '_');
+  return testing::TempDir() + "gradhaul_" + unique;
 }
 
 inline void write_text(const std::string& path, const std::string& text) {
