@@ -26,7 +26,7 @@ TEST(CommandLine, HelpAndVersionAreDone) {
 
 TEST(CommandLine, NothingIsNotEnough) {
   for (const auto& arguments : std::vector<std::vector<std::string>>{
-           {}, {"predict"}, {"show"}, {"check"}, {"--no-such-option"}}) {
+           {}, {"predict"}, {"explain"}, {"show"}, {"check"}, {"--no-such-option"}}) {
     const ProgramRun run = run_program(arguments);
     EXPECT_EQ(run.status, 2);
     EXPECT_THAT(run.out, IsEmpty());
@@ -35,8 +35,7 @@ TEST(CommandLine, NothingIsNotEnough) {
 }
 
 TEST(CommandLine, VerbsOfOtherVersionsSaySo) {
-  for (const char* verb :
-       {"measure", "compare", "sweep", "explain", "import", "calibrate", "doctor"}) {
+  for (const char* verb : {"measure", "compare", "sweep", "import", "calibrate", "doctor"}) {
     const ProgramRun run = run_program({verb, "quick", "--vary", "a=1"});
     EXPECT_EQ(run.status, 2) << verb;
     EXPECT_THAT(run.err, HasSubstr(std::string(verb) + " is not available in this version"));
