@@ -55,10 +55,11 @@ std::string main_cause(const ResultRow& before, const ResultRow& after) {
 }
 
 std::string limits(const ResultRow& before, const ResultRow& after) {
+  if (before.limited_by.empty() || after.limited_by.empty()) return "";
   if (before.limited_by == after.limited_by) {
     return fmt::format(" Limited by {}, before and after.", before.limited_by);
   }
-  return fmt::format(" Before, {} limited; after, {} does.", before.limited_by, after.limited_by);
+  return fmt::format(" Limited by {} before, by {} after.", before.limited_by, after.limited_by);
 }
 
 std::string run_line(std::string_view which, const ExplainedRun& run) {

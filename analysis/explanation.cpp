@@ -14,6 +14,7 @@
 #include "analysis/quantity_text.h"
 #include "analysis/resource_group.h"
 #include "analysis/result_names.h"
+#include "analysis/run_difference.h"
 #include "analysis/speed_text.h"
 #include "analysis/time_parts.h"
 #include "analysis/wrapped_text.h"
@@ -26,6 +27,8 @@ namespace {
 constexpr std::size_t kMaxLines = 10;
 // Causes with less of the time than this are not worth a word of their own.
 constexpr double kWorthAWord = 0.005;
+// Busy for less of the time than this is as good as idle.
+constexpr double kWorthNaming = 0.01;
 
 double share(Duration part, Duration whole) {
   return whole.ps > 0 ? static_cast<double>(part.ps) / static_cast<double>(whole.ps) : 0;
@@ -39,13 +42,14 @@ std::string headline(const Explanation& explanation) {
   const ResultRow& row = explanation.prediction.rows.back();
   const double rate = busbw(row.collective, row.ranks, row.size, row.time);
   std::string text =
-      wrapped(fmt::format("{}: {} of {} by {} ranks takes {}, a bus bandwidth of {}.",
+      wrapped(fmt::format("{}: {} of {} by {} ranks takes {}: {} of busbw, as nccl-tests "
+                          "reckons it.",
                           explanation.run.scenario, name_of(row.collective), bytes_text(row.size),
                           row.ranks, duration_text(row.time), rate_text(rate)));
   const Prediction& prediction = explanation.prediction;
   const std::string cluster = explanation.run.cluster.empty() ? "" : explanation.run.cluster + "; ";
-  text += wrapped(fmt::format("{}{}, {} channels, fidelity {}.", cluster, row.algorithm,
-                              row.channels, prediction.fidelity));
+  text += wrapped(fmt::format("{}{}, {} channel{}, fidelity {}.", cluster, row.algorithm,
+                              row.channels, row.channels == 1 ? "" : "s", prediction.fidelity));
   if (!prediction.exact && prediction.error_bound) {
     text += wrapped(fmt::format("Times are right to within {}; smaller differences say nothing.",
                                 duration_text(*prediction.error_bound)));
@@ -66,11 +70,11 @@ std::string achieved_sentence(const ResourceUse& use, const ResultRow& row) {
 // What would be next, were the limit not there.
 std::string next_sentence(const ResourceUse& use, const std::vector<ResourceUse>& resources) {
   for (const UseGroup& group : group_by_use(resources)) {
-    if (group.kind == use.kind) continue;
+    if (group.kind == use.kind || group.highest < kWorthNaming) continue;
     return fmt::format(" Next comes {}, {}: busy {} of the time.", equal_names(group.names),
                        kind_in_words(group.kind), percent_text(group.highest));
   }
-  return "";
+  return " Nothing else is busy.";
 }
 
 std::string limit_text(const Explanation& explanation) {
@@ -90,6 +94,24 @@ std::string limit_text(const Explanation& explanation) {
     break;
   }
   return "\nWhat limits it\n" + wrapped(text, "  ");
+}
+
+// What ports count, from the counters that an operator knows from real ones.
+std::string counters_text(const Prediction& prediction) {
+  const std::vector<CounterDifference> counters = counter_differences({}, prediction);
+  if (counters.empty()) return "";
+  std::string text = "\nCounters that are not zero (sums over the ports)\n";
+  bool waited = false;
+  for (const CounterDifference& counter : counters) {
+    waited = waited || counter.is_time;
+    text += fmt::format(
+        "  {} {}: {}\n", counter.ports, counter.counter,
+        counter.is_time ? duration_text({counter.after}) : fmt::format("{}", counter.after));
+  }
+  if (waited) {
+    text += wrapped("A port counts xmit_wait while it has something to send and may not.", "  ");
+  }
+  return text;
 }
 
 std::string part_line(Duration time, Duration whole, const std::string& what) {
@@ -159,19 +181,20 @@ std::string path_text(const ResultRow& row) {
 }
 
 std::string then_sentence(const TriedChange& change, const ResultRow& before) {
+  const bool same = change.limited_by == before.limited_by;
   std::string then;
-  if (change.limited_by == before.limited_by) {
-    then = fmt::format("{} still limits", change.limited_by);
+  if (change.limited_by == "slots") {
+    then = same ? "Receive slots still limit" : "Then receive slots limit";
+  } else if (change.limited_by == "latency") {
+    then = same ? "Latency still limits" : "Then latency limits";
   } else {
-    then = fmt::format("Then {} limits", change.limited_by);
+    then = fmt::format("{}{} limits", same ? "Still " : "Then ", change.limited_by);
   }
   if (change.limiting_use > 0) then += fmt::format(", busy {}", percent_text(change.limiting_use));
   if (change.channels != before.channels) {
     then += fmt::format("; {} channels instead of {}", change.channels, before.channels);
   }
-  then += ".";
-  then[0] = static_cast<char>(then[0] == 'l' ? 'L' : then[0] == 's' ? 'S' : then[0]);
-  return then;
+  return then + ".";
 }
 
 std::vector<const TriedChange*> by_time(const std::vector<TriedChange>& changes) {
@@ -228,7 +251,7 @@ std::string see_yourself(const Explanation& explanation) {
   const std::string& command = explanation.command;
   text += fmt::format("  gradhaul predict {}\n", command);
   if (!tried.empty()) {
-    text += fmt::format("  gradhaul predict {} {}\n", command, settings_text(*tried.front()));
+    text += fmt::format("  {}\n", tried.front()->command);
     std::string against;
     for (const std::string& setting : tried.front()->settings) {
       against += " --against " + shell_word(setting);
@@ -263,7 +286,8 @@ std::string explanation_text(const Explanation& explanation) {
   const Prediction& prediction = explanation.prediction;
   GRADHAUL_ASSERT(!prediction.rows.empty(), "a row is explained");
   std::string text = headline(explanation) + limit_text(explanation);
-  text += path_text(prediction.rows.back()) + changes_text(explanation);
+  text += path_text(prediction.rows.back()) + counters_text(prediction);
+  text += changes_text(explanation);
   if (!prediction.notes.empty()) text += "\nNotes\n";
   for (const std::string& note : prediction.notes) text += wrapped(note, "  ");
   if (!explanation.command.empty()) text += see_yourself(explanation);

@@ -178,9 +178,12 @@ class Reckoning {
 
   void slots() {
     const double waiting = path_.of("slot credits");
-    offer(Knob::kSlots, waiting / 2, "slots");
     const std::int64_t chunk = row_.size.count / std::max(row_.channels * row_.ranks, 1);
     const std::int64_t slot = communication_.slot_size.count;
+    // More slices than slots: with more of them on the way at once, less of the way is waited for.
+    const bool few = chunk / slot > communication_.slots;
+    const double on_the_way = few && limiting_.empty() ? path_.of("latency") : 0;
+    offer(Knob::kSlots, (waiting + on_the_way) / 2, "slots");
     // A chunk that fits into one slot travels as one slice, however large the slot.
     if (slot < chunk) {
       const double each_slice = path_.of("post and doorbell") + path_.of("completion") +

@@ -71,6 +71,7 @@ struct Question {
   std::string name;  // as it was given
   Settings settings;
   Scenario scenario;
+  std::size_t sizes = 1;  // that the scenario had
 };
 
 class Explainer {
@@ -112,6 +113,7 @@ class Explainer {
                       read(options_.scenario, options_.settings)};
     const auto& sizes = question.scenario.workload.sizes;
     const Bytes asked = size.value_or(sizes.back());
+    question.sizes = sizes.size();
     if (sizes.size() > 1 || sizes.back() != asked) {
       question.settings = joined(question.settings, {"workload.size=" + format_bytes(asked)});
       question.scenario = read(question.name, question.settings);
@@ -155,12 +157,20 @@ class Explainer {
       explanation.cluster = asked->scenario.cluster;
       explanation.command = command_line(asked->name, asked->settings);
     }
+    if (asked) note_of_sizes(*asked, explanation);
     if (explanation.untried.empty() && asked) try_changes(*asked, explanation);
     const int status = deliver(explanation_text(explanation),
                                [&] { return explanation_json(explanation, record); });
     if (status != kDone || !explanation.interrupted) return status;
     complain("interrupted; the changes that were finished are kept");
     return kInterrupted;
+  }
+
+  static void note_of_sizes(const Question& asked, Explanation& explanation) {
+    if (asked.sizes == 1) return;
+    explanation.prediction.notes.push_back(
+        fmt::format("Of {} sizes the last, {}, is explained; another with --set workload.size=…",
+                    asked.sizes, format_bytes(asked.scenario.workload.sizes.back())));
   }
 
   // The scenario that the file holds, for what-ifs; where there can be none, says why.
