@@ -29,6 +29,8 @@ constexpr std::size_t kMaxLines = 10;
 constexpr double kWorthAWord = 0.005;
 // Busy for less of the time than this is as good as idle.
 constexpr double kWorthNaming = 0.01;
+// What limits by being busy is so at least for so much of the time.
+constexpr double kBusy = 0.5;
 
 double share(Duration part, Duration whole) {
   return whole.ps > 0 ? static_cast<double>(part.ps) / static_cast<double>(whole.ps) : 0;
@@ -77,6 +79,22 @@ std::string next_sentence(const ResourceUse& use, const std::vector<ResourceUse>
   return " Nothing else is busy.";
 }
 
+// What a reader who saw the parts would ask: why this, where most of the time goes elsewhere, or
+// where it moves data so seldom?
+std::string largest_part_sentence(const ResultRow& row) {
+  const std::vector<PartGroup> groups = grouped_parts(row);
+  if (groups.empty()) return "";
+  const PartGroup& largest = groups.front();
+  const std::string limiting = shape_of(first_name(row.limited_by));
+  const bool here = !largest.resources.empty() && shape_of(largest.resources) == limiting;
+  if (here && largest.cause == "busy") return "";
+  const std::string place = largest.resources.empty() ? "" : largest.resources + ": ";
+  return fmt::format(" The largest part of the path is {}\"{}{}\", {}.",
+                     here ? "not moving data: " : "another: ", place,
+                     cause_in_words(largest.cause, largest.resources),
+                     duration_of_text(largest.time, row.time));
+}
+
 std::string limit_text(const Explanation& explanation) {
   const Prediction& prediction = explanation.prediction;
   const ResultRow& row = prediction.rows.back();
@@ -90,7 +108,8 @@ std::string limit_text(const Explanation& explanation) {
       const std::string capacity = capacity_sentence(use, *explanation.cluster, row.channels);
       if (!capacity.empty()) text += " " + capacity;
     }
-    text += next_sentence(use, prediction.resources);
+    if (use.utilisation >= kBusy) text += next_sentence(use, prediction.resources);
+    text += largest_part_sentence(row);
     break;
   }
   return "\nWhat limits it\n" + wrapped(text, "  ");

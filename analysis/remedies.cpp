@@ -61,13 +61,17 @@ double headers_saved(double overhead, double payload, double larger) {
 
 class Reckoning {
  public:
-  Reckoning(const ResultRow& row, const std::vector<ResourceUse>& resources, const Cluster& cluster,
+  Reckoning(const Prediction& prediction, const Cluster& cluster,
             const Communication& communication)
-      : row_(row),
-        path_(row, resources),
+      : row_(prediction.rows.back()),
+        path_(row_, prediction.resources),
         cluster_(cluster),
         communication_(communication),
-        limiting_(limiting_kind(row, resources)) {}
+        limiting_(limiting_kind(row_, prediction.resources)) {
+    for (const PortCounters& port : prediction.counters) {
+      longest_stall_ = std::max(longest_stall_, static_cast<double>(port.out_of_credits.ps));
+    }
+  }
 
   std::vector<Remedy> remedies() {
     network();
@@ -115,7 +119,8 @@ class Reckoning {
       const auto overhead = static_cast<double>(kInfinibandOverhead.count);
       offer(Knob::kMtu, wires * headers_saved(overhead, mtu, kLargestMtu));
     }
-    offer(Knob::kNetworkBuffer, (path_.at("credits", "nic") + path_.at("credits", "network")) / 2);
+    const double credits = path_.at("credits", "nic") + path_.at("credits", "network");
+    offer(Knob::kNetworkBuffer, std::max(credits, longest_stall_) / 2);
     wire_latency();
   }
 
@@ -200,15 +205,16 @@ class Reckoning {
   PathTimes path_;
   const Cluster& cluster_;
   const Communication& communication_;
-  std::string limiting_;  // kind, or "slots"; empty: latency
+  double longest_stall_ = 0;  // of a port, in ps
+  std::string limiting_;      // kind, or "slots"; empty: latency
   std::vector<Found> found_;
 };
 
 }  // namespace
 
-std::vector<Remedy> remedies(const ResultRow& row, const std::vector<ResourceUse>& resources,
-                             const Cluster& cluster, const Communication& communication) {
-  return Reckoning(row, resources, cluster, communication).remedies();
+std::vector<Remedy> remedies(const Prediction& prediction, const Cluster& cluster,
+                             const Communication& communication) {
+  return Reckoning(prediction, cluster, communication).remedies();
 }
 
 }  // namespace gradhaul

@@ -23,7 +23,9 @@ struct Remedy {
 // Those of what the row is limited by first, then by what they could save, the most first. Those
 // that could save less than a thousandth of the time are left out, and those that are as good
 // already as they can be, such as the MTU.
-std::vector<Remedy> remedies(const ResultRow& row, const std::vector<ResourceUse>& resources,
-                             const Cluster& cluster, const Communication& communication);
+// Beside the path of the last row its counters speak: a port that had to wait may have made others
+// wait, who are blamed.
+std::vector<Remedy> remedies(const Prediction& prediction, const Cluster& cluster,
+                             const Communication& communication);
 
 }  // namespace gradhaul

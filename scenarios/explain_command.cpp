@@ -214,8 +214,8 @@ class Explainer {
     const ResultRow& row = explanation.prediction.rows.back();
     ProgressBar progress(options_.progress);
     int tried = 0;
-    for (const Remedy& remedy : remedies(row, explanation.prediction.resources, scenario.cluster,
-                                         scenario.communication)) {
+    for (const Remedy& remedy :
+         remedies(explanation.prediction, scenario.cluster, scenario.communication)) {
       if (tried == options_.top || explanation.interrupted) break;
       RunOfSeveral part(progress, tried, options_.top);
       const WhatIf what = what_if(remedy.knob, scenario, row.channels);

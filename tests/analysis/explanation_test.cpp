@@ -97,6 +97,16 @@ TEST(Explanation, WhatWasMeasuredHasNoPath) {
   EXPECT_THAT(text, HasSubstr("it has no critical path"));
 }
 
+TEST(Explanation, ALargerPartElsewhereIsTold) {
+  Explanation explanation = sample_explanation();
+  ResultRow& row = explanation.prediction.rows[0];
+  std::swap(row.parts[0].time, row.parts[3].time);  // 40 ms of credits, 2 of data
+  EXPECT_THAT(explanation_text(explanation),
+              HasSubstr("The largest part of the path is not moving"));
+  row.limited_by = "node0.gpu0.reduce";
+  EXPECT_THAT(explanation_text(explanation), HasSubstr("The largest part of the path is another"));
+}
+
 TEST(Explanation, InterruptedSaysSo) {
   Explanation explanation = sample_explanation();
   explanation.interrupted = true;

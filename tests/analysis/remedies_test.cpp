@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace gradhaul {
@@ -16,6 +17,7 @@ using ::testing::Not;
 // A row of 1 ms that goes where `parts` say.
 struct Case {
   ResultRow row;
+  std::vector<PortCounters> counters;
   std::vector<ResourceUse> resources{{"node0.nic0", "nic", 1, {}, {}},
                                      {"node0.gpu0.pcie", "pcie", 0.9, {}, {}},
                                      {"node0.sw0", "pcie_uplink", 0.9, {}, {}},
@@ -36,7 +38,11 @@ struct Case {
     cluster.node.nic.transmit_latency = 200_ns;
   }
   std::vector<Remedy> remedies() const {
-    return gradhaul::remedies(row, resources, cluster, communication);
+    Prediction prediction;
+    prediction.rows = {row};
+    prediction.resources = resources;
+    prediction.counters = counters;
+    return gradhaul::remedies(prediction, cluster, communication);
   }
   std::vector<Knob> knobs() const {
     std::vector<Knob> knobs;
@@ -111,6 +117,22 @@ TEST(Remedies, AWayThatIsLongAsksForSlots) {
   EXPECT_THAT(far.knobs(), Contains(Knob::kSlots));
   far.communication.slots = 1024;
   EXPECT_THAT(far.knobs(), Not(Contains(Knob::kSlots)));
+}
+
+// The path may blame whoever waits behind the port that lacks credits; the port's counter knows.
+TEST(Remedies, CountersAskForBuffers) {
+  Case wire("slots", {{"", "slot credits", 1000_us}});
+  EXPECT_THAT(wire.knobs(), Not(Contains(Knob::kNetworkBuffer)));
+  PortCounters port;
+  port.port = "leaf0:1";
+  port.out_of_credits = 800_us;
+  wire.counters = {port, PortCounters{}};
+  const auto remedies = wire.remedies();
+  const auto buffer = std::find_if(remedies.begin(), remedies.end(), [](const Remedy& remedy) {
+    return remedy.knob == Knob::kNetworkBuffer;
+  });
+  ASSERT_NE(buffer, remedies.end());
+  EXPECT_EQ(buffer->at_most, 400_us);
 }
 
 TEST(Remedies, TriflesAreLeftOut) {

@@ -136,6 +136,21 @@ TEST(Explain, TwiceTheSlotsHalveTheRounds) {
   EXPECT_NEAR(time_of(what_if(json, "cables half as long")), 128 * (slice + way), 1);
 }
 
+// Eight packets of 65 blocks fit into the buffer at the far end of 10 km, beside some
+// acknowledgements, and their credits take as long to come back: eight of them a round, or sixteen
+// with twice the buffer.
+TEST(Explain, TwiceTheBufferHalvesTheWaitForCredits) {
+  const std::string far =
+      "{kind: infiniband, link: 400Gb/s, cables: {node: 10km}, topology: {kind: back_to_back}, "
+      "switch: {vl_buffer: 33792B}, credit_return: 0ns}";
+  const Json json = of_text(two_servers("none", far), {"--set", "communication.slots=64"});
+  const double round = 2 * 1e4 / 198 + 4122 / 50e3;
+  EXPECT_NEAR(time_of(json["run"]), 16384 / 8 * round, 0.01 * 16384 / 8 * round);
+  const Json wider = what_if(json, "receive buffers of network ports");
+  EXPECT_NEAR(time_of(wider), 16384 / 16 * round, 0.01 * 16384 / 16 * round);
+  EXPECT_THAT(json["text"].get<std::string>(), HasSubstr("xmit_wait: "));
+}
+
 // Of a small message each latency is there as often as the path says, and goes by half.
 TEST(Explain, HalvedLatenciesOfASmallMessageAreGoneExactly) {
   const Json json = json_of({"link-test", "--set", "workload.size=4KiB", "--top", "8"});
