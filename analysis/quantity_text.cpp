@@ -63,6 +63,11 @@ std::string bytes_text(Bytes bytes) {
   return fmt::format("{} {}", without_zeros(digits(count / unit.size)), unit.name);
 }
 
+std::string rate_text(double bytes_per_second) {
+  const Unit& unit = unit_of(bytes_per_second, kByteUnits);
+  return fmt::format("{} {}/s", digits(bytes_per_second / unit.size), unit.name);
+}
+
 std::string percent_text(double share) {
   const double percent = share * 100;
   if (percent >= 9.95 || percent == 0) return fmt::format("{:.0f} %", percent);

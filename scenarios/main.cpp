@@ -14,6 +14,7 @@
 #include "scenarios/did_you_mean.h"
 #include "scenarios/doctor_command.h"
 #include "scenarios/exit_status.h"
+#include "scenarios/explain_command.h"
 #include "scenarios/predict_command.h"
 #include "scenarios/show_command.h"
 
@@ -47,6 +48,7 @@ struct CommandLine {
   std::string progress = "auto";
   std::string trace;
   std::string plot;
+  ExplainOptions explain;
   ShowOptions show;
   CheckOptions check;
   DoctorOptions doctor;
@@ -57,15 +59,21 @@ constexpr const char* kSetHelp =
     "Change one value, as cluster.network.mtu=1024B or workload.size=[1MiB, 1GiB]";
 
 // One value each time, so that a scenario may follow; a list such as [1, 2] stays one value.
-void add_settings(CLI::App* command, std::vector<std::string>& settings) {
+void add_settings(CLI::App* command, std::vector<std::string>& settings,
+                  const char* option = "--set", const char* help = kSetHelp) {
   command
       ->add_option_function<std::vector<std::string>>(
-          "--set", [&settings](const std::vector<std::string>& values) { settings = values; },
-          kSetHelp)
+          option, [&settings](const std::vector<std::string>& values) { settings = values; }, help)
       ->type_name("PATH=VALUE")
       ->expected(1)
       ->take_all()
       ->allow_extra_args(false);
+}
+
+void add_progress(CLI::App* command, CommandLine& line) {
+  command->add_option("--progress", line.progress, "auto (on a terminal), on or off")
+      ->check(CLI::IsMember({"auto", "on", "off"}))
+      ->type_name("WHEN");
 }
 
 void add_predict(CLI::App& app, CommandLine& line) {
@@ -78,9 +86,25 @@ void add_predict(CLI::App& app, CommandLine& line) {
   command->add_option("--plot", line.plot, "Not available in this version")->type_name("FILE");
   command->add_flag("--no-skip", line.predict.no_skip,
                     "Simulate every packet, also what must be as another was");
-  command->add_option("--progress", line.progress, "auto (on a terminal), on or off")
-      ->check(CLI::IsMember({"auto", "on", "off"}))
-      ->type_name("WHEN");
+  add_progress(command, line);
+}
+
+void add_explain(CLI::App& app, CommandLine& line) {
+  CLI::App* command =
+      app.add_subcommand("explain", "Where the time goes, what limits, what would help");
+  command
+      ->add_option("SCENARIO", line.explain.scenario,
+                   "A file, the name of a shipped scenario, or a result file of predict --json")
+      ->required();
+  command->add_option("OTHER", line.explain.other, "A second result file, to compare with");
+  add_settings(command, line.explain.settings);
+  add_settings(command, line.explain.against, "--against",
+               "Compare with the same scenario with this change");
+  command->add_option("--top", line.explain.top, "How many changes to try, by running them")
+      ->check(CLI::Range(0, 100))
+      ->type_name("N");
+  command->add_option("--json", line.explain.json, "Write all of it")->type_name("FILE");
+  add_progress(command, line);
 }
 
 void add_compare(CLI::App& app, CommandLine& line) {
@@ -136,9 +160,16 @@ void add_doctor(CLI::App& app, CommandLine& line) {
       "Exit status: 0 no problem (warnings or not), 3 a problem was found, 1 the run failed,\n"
       "2 the input is wrong, 4 the watch was interrupted (what was seen is reported).\n"
       "As root it sees more: PCIe settings and ACS, queue pairs. It changes nothing.");
+ProgressMode progress_mode(const std::string& word) {
+  if (word == "on") return ProgressMode::kOn;
+  return word == "off" ? ProgressMode::kOff : ProgressMode::kAuto;
 }
 
 int run(const CLI::App& app, CommandLine& line, const CommandContext& context) {
+  if (app.got_subcommand("explain")) {
+    line.explain.progress = progress_mode(line.progress);
+    return run_explain(line.explain, context);
+  }
   if (app.got_subcommand("show")) return run_show(line.show, context);
   if (app.got_subcommand("check")) return run_check(line.check, context);
   if (app.got_subcommand("doctor")) return run_doctor(line.doctor, context);
@@ -152,6 +183,7 @@ int run(const CLI::App& app, CommandLine& line, const CommandContext& context) {
   line.predict.progress = line.progress == "on"    ? ProgressMode::kOn
                           : line.progress == "off" ? ProgressMode::kOff
                                                    : ProgressMode::kAuto;
+  line.predict.progress = progress_mode(line.progress);
   return run_predict(line.predict, context);
 }
 
@@ -167,6 +199,7 @@ int main_of(int argc, char** argv) {
   CommandLine line;
   add_predict(app, line);
   add_compare(app, line);
+  add_explain(app, line);
   add_show(app, line);
   add_check(app, line);
   add_doctor(app, line);

@@ -21,16 +21,6 @@
 namespace gradhaul {
 namespace {
 
-PredictionRequest request_of(const Scenario& scenario) {
-  PredictionRequest request;
-  request.cluster = scenario.cluster;
-  request.workload = scenario.workload;
-  request.communication = scenario.communication;
-  request.fidelity = scenario.fidelity;
-  request.seed = scenario.seed;
-  return request;
-}
-
 // Before the run, lest an hour of it is lost to a missing folder.
 void check_outputs(const PredictOptions& options) {
   if (!options.json.empty() && options.json == options.csv) {

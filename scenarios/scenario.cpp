@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <utility>
 
 #include "core/channel_groups.h"
 #include "core/placement.h"
@@ -101,7 +102,31 @@ void read_whole(const TreeNode& tree, Scenario& scenario, Problems& problems) {
   reader.finish();
 }
 
+// A result file repeats the scenario that it answers: that one is meant. Anything else is itself.
+void unwrap_result(TreeNode& tree, const Location& whole, Problems& problems) {
+  const TreeNode* schema = tree.find("schema");
+  if (schema == nullptr || !schema->text.starts_with("gradhaul.result/")) return;
+  TreeNode* effective = tree.find_path("scenario.effective");
+  if (effective == nullptr || effective->kind != TreeNode::Kind::kMapping) {
+    problems.add(whole, "a result file that does not hold its scenario (scenario.effective)");
+    return;
+  }
+  TreeNode scenario = std::move(*effective);
+  scenario.key.clear();
+  tree = std::move(scenario);
+}
+
 }  // namespace
+
+PredictionRequest request_of(const Scenario& scenario) {
+  PredictionRequest request;
+  request.cluster = scenario.cluster;
+  request.workload = scenario.workload;
+  request.communication = scenario.communication;
+  request.fidelity = scenario.fidelity;
+  request.seed = scenario.seed;
+  return request;
+}
 
 Scenario read_scenario(const ScenarioRequest& request) {
   Problems problems;
@@ -115,6 +140,7 @@ Scenario read_scenario(const ScenarioRequest& request) {
     auto tree = text ? parse_document(*text, scenario.file, problems) : std::nullopt;
     if (tree) {
       scenario.sha256 = sha256(*text);
+      unwrap_result(*tree, whole, problems);
       annotate(*tree, problems);
       apply_settings(*tree, request.settings, library, problems);
       library.resolve_all(*tree, problems);

@@ -35,8 +35,12 @@ struct Scenario {
   nlohmann::ordered_json effective() const { return json_of(filled); }
 };
 
+// What the scenario asks of a simulator.
+PredictionRequest request_of(const Scenario& scenario);
+
 struct ScenarioRequest {
-  std::string scenario;               // a path, or the name of a shipped one
+  // A path, or the name of a shipped one. A result file stands for the scenario that it answers.
+  std::string scenario;
   std::vector<std::string> settings;  // PATH=VALUE
   std::filesystem::path library;      // the folder of shipped scenarios
 };

@@ -26,7 +26,7 @@ TEST(CommandLine, HelpAndVersionAreDone) {
 
 TEST(CommandLine, NothingIsNotEnough) {
   for (const auto& arguments : std::vector<std::vector<std::string>>{
-           {}, {"predict"}, {"show"}, {"check"}, {"--no-such-option"}}) {
+           {}, {"predict"}, {"explain"}, {"show"}, {"check"}, {"--no-such-option"}}) {
     const ProgramRun run = run_program(arguments);
     EXPECT_EQ(run.status, 2);
     EXPECT_THAT(run.out, IsEmpty());

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "scenarios/references.h"
 #include "scenarios/sha256.h"
 #include "tests/scenarios/reading.h"
 
@@ -228,6 +229,27 @@ TEST(Scenario, FilesNameFilesBesideThem) {
   EXPECT_THAT(read_file_with(temporary_file("scenario.yaml")).problems,
               ElementsAre(testing::AllOf(testing::StartsWith(testing::TempDir()),
                                          testing::HasSubstr("gpu.yaml:2:19: "))));
+}
+
+// A result file stands for the scenario that it answers.
+TEST(Scenario, IsReadFromItsResult) {
+  const std::string result = temporary_file("result.json");
+  for (const std::string& name : Library(GRADHAUL_SCENARIOS).names("")) {
+    SCOPED_TRACE(name);
+    const Scenario scenario = read_file_with(name).scenario;
+    nlohmann::ordered_json json;
+    json["schema"] = "gradhaul.result/1";
+    json["scenario"]["effective"] = scenario.effective();
+    write_text(result, json.dump(2));
+    const Reading again = read_file_with(result);
+    EXPECT_THAT(again.problems, testing::IsEmpty());
+    EXPECT_EQ(again.scenario.effective(), scenario.effective());
+    const Reading other = read_file_with(result, {"cluster.node.gpus.model.kernel_launch=5us"});
+    EXPECT_EQ(other.scenario.cluster.node.gpu.kernel_launch, 5_us);
+  }
+  write_text(result, "{\"schema\": \"gradhaul.result/1\", \"scenario\": {}}");
+  EXPECT_THAT(read_file_with(result).problems,
+              Contains(testing::HasSubstr("does not hold its scenario")));
 }
 
 TEST(Scenario, WhatCannotBeReadIsSaid) {

@@ -1,0 +1,43 @@
+#pragma once
+
+// What of a cluster or of a plan can be changed so that a collective takes less time. analysis/
+// says which of them a critical path points at, scenarios/ which keys they are.
+
+#include <cstdint>
+
+namespace gradhaul {
+
+enum class Knob : std::uint8_t {
+  kNetworkRate,     // all links of the network, and the ports of the NICs
+  kMtu,             // the payload of a packet
+  kMoreUplinks,     // of the leaves: links to the spines
+  kNetworkBuffer,   // credits of the network: receive buffers of ports
+  kSwitchLatency,   // of the network's switches
+  kCables,          // their length
+  kNicLatency,      // a packet's way through the sending and the receiving NIC
+  kDevicePcie,      // the PCIe links of GPUs and NICs
+  kPcieUplink,      // the uplinks of PCIe switches
+  kMaxPayload,      // of a PCIe packet
+  kPcieCredits,     // of posted writes
+  kPcieHopLatency,  // of PCIe switches and links
+  kRootComplexLatency,
+  kReadRoom,         // how much a NIC may have asked for: tags, transmit buffer
+  kRootComplexRate,  // peer-to-peer through it
+  kSocketLinkRate,   // and what passes it from peer to peer
+  kSocketLinkLatency,
+  kNvlinkRate,
+  kNvlinkLatency,
+  kGpuMemoryRate,
+  kGpuMemoryLatency,  // from a NIC's request to the GPU's answer, and of its writes
+  kReduceRate,        // one channel's kernel
+  kChannels,          // one more of each NIC
+  kPosting,           // post, doorbell, fetching the work request
+  kCompletion,
+  kFlags,         // host and kernel telling each other
+  kLaunch,        // of the collective's kernel
+  kSlots,         // receive slots of a connection
+  kLargerSlots,   // twice the size
+  kSmallerSlots,  // half the size
+};
+
+}  // namespace gradhaul

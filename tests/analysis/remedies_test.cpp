@@ -1,0 +1,144 @@
+#include "analysis/remedies.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace gradhaul {
+namespace {
+
+using namespace literals;  // NOLINT(google-build-using-namespace)
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+// A row of 1 ms that goes where `parts` say.
+struct Case {
+  ResultRow row;
+  std::vector<PortCounters> counters;
+  std::vector<ResourceUse> resources{{"node0.nic0", "nic", 1, {}, {}},
+                                     {"node0.gpu0.pcie", "pcie", 0.9, {}, {}},
+                                     {"node0.sw0", "pcie_uplink", 0.9, {}, {}},
+                                     {"node0.gpu0.reduce", "reduce", 0.5, {}, {}},
+                                     {"leaf0-spine0", "network", 0.5, {}, {}}};
+  Cluster cluster;
+  Communication communication;
+
+  Case(std::string limited_by, std::vector<TimePart> parts) {
+    row.time = {1'000'000'000};
+    row.size = {1'000'000'000};
+    row.ranks = 2;
+    row.channels = 2;
+    row.limited_by = std::move(limited_by);
+    row.parts = std::move(parts);
+    cluster.network.node_cable_metres = 0;
+    cluster.network.switch_latency = {};
+    cluster.node.nic.transmit_latency = 200_ns;
+  }
+  std::vector<Remedy> remedies() const {
+    Prediction prediction;
+    prediction.rows = {row};
+    prediction.resources = resources;
+    prediction.counters = counters;
+    return gradhaul::remedies(prediction, cluster, communication);
+  }
+  std::vector<Knob> knobs() const {
+    std::vector<Knob> knobs;
+    for (const Remedy& remedy : remedies()) knobs.push_back(remedy.knob);
+    return knobs;
+  }
+};
+
+TEST(Remedies, HalfOfWhatIsMadeTwiceAsFast) {
+  const Case wire("node0.nic0", {{"node0.nic0", "busy", 900_us}, {"", "latency", 100_us}});
+  const auto remedies = wire.remedies();
+  ASSERT_EQ(remedies.size(), 2U);
+  EXPECT_EQ(remedies[0].knob, Knob::kNetworkRate);
+  EXPECT_EQ(remedies[0].at_most, 450_us);
+  EXPECT_EQ(remedies[1].knob, Knob::kGpuMemoryLatency);
+  EXPECT_EQ(remedies[1].at_most, 50_us);
+}
+
+TEST(Remedies, WhatLimitsComesFirstHoweverLittleItIsBlamed) {
+  const Case wire("node0.nic0 (4 equal)",
+                  {{"node0.gpu0.pcie", "busy", 900_us}, {"node0.nic0", "busy", 100_us}});
+  EXPECT_EQ(wire.knobs().front(), Knob::kNetworkRate);
+  const Case slots("slots", {{"node0.gpu0.pcie", "busy", 900_us}, {"", "slot credits", 100_us}});
+  EXPECT_EQ(slots.knobs().front(), Knob::kSlots);
+}
+
+TEST(Remedies, CausesPointAtTheirKnobs) {
+  const auto first = [](TimePart part) {
+    part.time = 1000_us;
+    return Case("latency", {std::move(part)}).knobs().at(0);
+  };
+  EXPECT_EQ(first({"", "kernel launch", {}}), Knob::kLaunch);
+  EXPECT_EQ(first({"", "kernel and host flags", {}}), Knob::kFlags);
+  EXPECT_EQ(first({"", "post and doorbell", {}}), Knob::kPosting);
+  EXPECT_EQ(first({"", "completion", {}}), Knob::kCompletion);
+  EXPECT_EQ(first({"node0.nic0", "latency", {}}), Knob::kNicLatency);
+  EXPECT_EQ(first({"node0.gpu0.pcie", "latency", {}}), Knob::kPcieHopLatency);
+  EXPECT_EQ(first({"node0.sw0", "latency", {}}), Knob::kRootComplexLatency);
+  EXPECT_EQ(first({"node0.nic0", "reads outstanding", {}}), Knob::kReadRoom);
+  EXPECT_EQ(first({"node0.gpu0.pcie", "credits", {}}), Knob::kPcieCredits);
+  EXPECT_EQ(first({"leaf0-spine0", "credits", {}}), Knob::kNetworkBuffer);
+  EXPECT_EQ(first({"leaf0-spine0", "busy", {}}), Knob::kNetworkRate);
+  EXPECT_EQ(first({"node0.gpu0.reduce", "busy", {}}), Knob::kReduceRate);
+}
+
+// 26 bytes a packet: (1 + 26/4096) of (1 + 26/1024) remain.
+TEST(Remedies, LargerPacketsSaveHeaders) {
+  Case wire("node0.nic0", {{"node0.nic0", "busy", 1000_us}});
+  EXPECT_THAT(wire.knobs(), Not(Contains(Knob::kMtu)));
+  wire.cluster.network.mtu = 1024_B;
+  const auto remedies = wire.remedies();
+  ASSERT_EQ(remedies.back().knob, Knob::kMtu);
+  const double saved = 1 - (4096 + 26) / 4096.0 / ((1024 + 26) / 1024.0);
+  EXPECT_NEAR(remedies.back().at_most.microseconds(), 1000 * saved, 1e-3);
+}
+
+// A chunk of 250 MB travels in many slices; one that fits into a slot does not care.
+TEST(Remedies, SlotSizesMatterWhereChunksAreCut) {
+  Case cut("node0.nic0", {{"", "post and doorbell", 500_us},
+                          {"node0.gpu0.reduce", "busy", 250_us},
+                          {"node0.nic0", "busy", 250_us}});
+  EXPECT_THAT(cut.knobs(), Contains(Knob::kLargerSlots));
+  EXPECT_THAT(cut.knobs(), Contains(Knob::kSmallerSlots));
+  cut.communication.slot_size = 1_MiB * 1024;
+  EXPECT_THAT(cut.knobs(), Not(Contains(Knob::kLargerSlots)));
+  EXPECT_THAT(cut.knobs(), Not(Contains(Knob::kSmallerSlots)));
+}
+
+// 250 MB in slices of 512 KiB: more slots have more of them on the way at once.
+TEST(Remedies, AWayThatIsLongAsksForSlots) {
+  Case far("latency", {{"node0.nic0", "latency", 1000_us}});
+  EXPECT_THAT(far.knobs(), Contains(Knob::kSlots));
+  far.communication.slots = 1024;
+  EXPECT_THAT(far.knobs(), Not(Contains(Knob::kSlots)));
+}
+
+// The path may blame whoever waits behind the port that lacks credits; the port's counter knows.
+TEST(Remedies, CountersAskForBuffers) {
+  Case wire("slots", {{"", "slot credits", 1000_us}});
+  EXPECT_THAT(wire.knobs(), Not(Contains(Knob::kNetworkBuffer)));
+  PortCounters port;
+  port.port = "leaf0:1";
+  port.out_of_credits = 800_us;
+  wire.counters = {port, PortCounters{}};
+  const auto remedies = wire.remedies();
+  const auto buffer = std::find_if(remedies.begin(), remedies.end(), [](const Remedy& remedy) {
+    return remedy.knob == Knob::kNetworkBuffer;
+  });
+  ASSERT_NE(buffer, remedies.end());
+  EXPECT_EQ(buffer->at_most, 400_us);
+}
+
+TEST(Remedies, TriflesAreLeftOut) {
+  const Case idle("latency", {{"", "kernel launch", {1'900'000}}, {"x", "unheard of", 998_us}});
+  EXPECT_THAT(idle.knobs(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace gradhaul

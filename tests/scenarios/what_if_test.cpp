@@ -1,0 +1,153 @@
+// What a knob means in a scenario, read back from the settings that turn it.
+
+#include "scenarios/what_if.h"
+
+#include <gmock/gmock.h>
+
+#include "scenarios/references.h"
+#include "tests/scenarios/reading.h"
+
+namespace gradhaul {
+namespace {
+
+using namespace literals;  // NOLINT(google-build-using-namespace)
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+constexpr int kKnobs = static_cast<int>(Knob::kSmallerSlots) + 1;
+
+struct Turned {
+  WhatIf what;
+  Scenario before;
+  Scenario after;
+};
+
+Turned turned(Knob knob, const std::vector<std::string>& settings = {}, int channels = 16) {
+  Turned turned;
+  turned.before = good(kSmallScenario, settings);
+  turned.what = what_if(knob, turned.before, channels);
+  EXPECT_THAT(turned.what.obstacle, IsEmpty());
+  std::vector<std::string> all = settings;
+  all.insert(all.end(), turned.what.settings.begin(), turned.what.settings.end());
+  turned.after = good(kSmallScenario, all);
+  return turned;
+}
+
+// Each is refused or changes something, and what it says is not empty.
+TEST(WhatIf, EveryKnobTurnsOrSaysWhyNot) {
+  const Library library(GRADHAUL_SCENARIOS);
+  for (const std::string& node : library.names("nodes")) {
+    const std::string network = node == "ideal" ? "ideal" : "edr";
+    const std::vector<std::string> settings{"cluster.node=" + node, "cluster.network=" + network};
+    const Scenario before = good(kSmallScenario, settings);
+    for (int i = 0; i < kKnobs; ++i) {
+      const WhatIf what = what_if(static_cast<Knob>(i), before, 8);
+      SCOPED_TRACE(node + ": " + std::to_string(i) + " " + what.change);
+      EXPECT_EQ(what.settings.empty(), !what.obstacle.empty());
+      if (what.settings.empty()) continue;
+      EXPECT_THAT(what.change, Not(IsEmpty()));
+      std::vector<std::string> all = settings;
+      all.insert(all.end(), what.settings.begin(), what.settings.end());
+      // The MTU may be what it was: the path points at it only where it is smaller.
+      if (what.knob != Knob::kMtu) {
+        EXPECT_NE(good(kSmallScenario, all).effective(), before.effective());
+      }
+    }
+  }
+}
+
+TEST(WhatIf, NetworkRateTakesThePortAlongAndLeavesPcie) {
+  const Turned faster = turned(Knob::kNetworkRate);
+  EXPECT_EQ(faster.after.cluster.network.link, 800_Gbps);
+  EXPECT_EQ(faster.after.cluster.node.nic.rate, 800_Gbps);
+  EXPECT_EQ(faster.after.cluster.node.nic.pcie, faster.before.cluster.node.nic.pcie);
+  EXPECT_EQ(faster.what.change, "network links and NIC ports of 800Gb/s instead of 400Gb/s");
+  // Where the port has room, it stays.
+  const Turned slow = turned(Knob::kNetworkRate, {"cluster.network=edr"});
+  EXPECT_EQ(slow.after.cluster.network.link, 200_Gbps);
+  EXPECT_THAT(slow.what.settings, ElementsAre("cluster.network.link=200Gb/s"));
+}
+
+TEST(WhatIf, DevicesGoOneGenerationOn) {
+  const Turned devices = turned(Knob::kDevicePcie);
+  EXPECT_EQ(devices.after.cluster.node.gpu.pcie, (PcieLink{6, 16}));
+  EXPECT_EQ(devices.after.cluster.node.nic.pcie, (PcieLink{6, 16}));
+  EXPECT_EQ(devices.after.cluster.node.pcie[0].link, (PcieLink{5, 16}));
+  EXPECT_EQ(devices.what.change, "PCIe links of GPUs and NICs of gen6x16 instead of gen5x16");
+  // A link at a socket caps its devices and comes along.
+  const Turned capped =
+      turned(Knob::kDevicePcie, {"cluster.node=bad-uplink-gen3", "cluster.network=hdr"});
+  EXPECT_EQ(capped.after.cluster.node.pcie[1].link, (PcieLink{4, 16}));
+  EXPECT_EQ(capped.after.cluster.node.pcie[0].link, (PcieLink{3, 16}));
+}
+
+TEST(WhatIf, UplinksOfSwitchesAreTheirOwn) {
+  const Turned uplinks =
+      turned(Knob::kPcieUplink, {"cluster.node=bad-uplink-gen3", "cluster.network=hdr"});
+  EXPECT_EQ(uplinks.after.cluster.node.pcie[0].link, (PcieLink{4, 16}));
+  EXPECT_EQ(uplinks.after.cluster.node.pcie[1].link, (PcieLink{3, 16}));
+  EXPECT_THAT(uplinks.what.change, HasSubstr("gen4x16 instead of gen3x16"));
+}
+
+TEST(WhatIf, TheLastGenerationTakesMoreLanesOrNone) {
+  const std::string gpu = "cluster.node.gpus.model.pcie=";
+  const std::string nic = "cluster.node.nics.model.pcie=";
+  const Turned lanes = turned(Knob::kDevicePcie, {gpu + "gen6x8", nic + "gen6x16"});
+  EXPECT_EQ(lanes.after.cluster.node.gpu.pcie, (PcieLink{6, 16}));
+  const Scenario last = good(kSmallScenario, {gpu + "gen6x16", nic + "gen6x16"});
+  EXPECT_THAT(what_if(Knob::kDevicePcie, last, 16).obstacle,
+              HasSubstr("gen6x16 is the fastest PCIe link"));
+}
+
+// Faster kernels would make `channels: auto` take fewer of them.
+TEST(WhatIf, FasterKernelsKeepTheChannels) {
+  const Turned reducing = turned(Knob::kReduceRate);
+  EXPECT_EQ(reducing.after.cluster.node.gpu.reduce_bandwidth, 74_GBps);
+  EXPECT_EQ(reducing.after.communication.channels, 16);
+  const Turned given = turned(Knob::kReduceRate, {"communication.channels=8"});
+  EXPECT_EQ(given.what.settings.size(), 1U);
+  EXPECT_EQ(turned(Knob::kChannels).after.communication.channels, 24);
+}
+
+TEST(WhatIf, UplinksFollowOversubscription) {
+  const std::vector<std::string> leaves{"cluster.network.topology.kind=leaf_spine",
+                                        "cluster.network.topology.switch_ports=24"};
+  std::vector<std::string> narrow = leaves;
+  narrow.emplace_back("cluster.network.oversubscription=4");
+  EXPECT_EQ(turned(Knob::kMoreUplinks, narrow).after.cluster.network.oversubscription, 1);
+  EXPECT_EQ(turned(Knob::kMoreUplinks, leaves).after.cluster.network.oversubscription, 0.5);
+}
+
+TEST(WhatIf, HalvesAndDoubles) {
+  const Cluster posting = turned(Knob::kPosting).after.cluster;
+  EXPECT_EQ(posting.node.nic.post, 37'500_ps);
+  EXPECT_EQ(posting.node.nic.doorbell, 100_ns);
+  EXPECT_EQ(posting.node.nic.wqe_fetch, 175_ns);
+  EXPECT_EQ(turned(Knob::kLaunch).after.cluster.node.gpu.kernel_launch, 2_us);
+  EXPECT_EQ(turned(Knob::kFlags).after.cluster.node.gpu.flag_latency, 250_ns);
+  EXPECT_EQ(turned(Knob::kCables).after.cluster.network.node_cable_metres, 1.5);
+  EXPECT_EQ(turned(Knob::kSwitchLatency).after.cluster.network.switch_latency, 100_ns);
+  EXPECT_EQ(turned(Knob::kNetworkBuffer).after.cluster.network.vl_buffer, 128_KiB);
+  EXPECT_EQ(turned(Knob::kNvlinkRate).after.cluster.node.nvlink->bandwidth, 900_GBps);
+  EXPECT_EQ(turned(Knob::kGpuMemoryRate).after.cluster.node.gpu.memory_bandwidth, 6700_GBps);
+  const Cluster reads = turned(Knob::kReadRoom).after.cluster;
+  EXPECT_EQ(reads.node.pcie_settings.tags, 512);
+  EXPECT_EQ(reads.node.nic.transmit_buffer, 512_KiB);
+  EXPECT_EQ(turned(Knob::kSlots).after.communication.slots, 16);
+  EXPECT_EQ(turned(Knob::kLargerSlots).after.communication.slot_size, 1_MiB);
+  EXPECT_EQ(turned(Knob::kSmallerSlots).after.communication.slot_size, 256_KiB);
+}
+
+TEST(WhatIf, SaysWhyNot) {
+  const Scenario most = good(kSmallScenario, {"cluster.network.switch.vl_buffer=131072B"});
+  EXPECT_THAT(what_if(Knob::kNetworkBuffer, most, 16).obstacle, HasSubstr("no more than 128KiB"));
+  const Scenario scenario = good(kSmallScenario);
+  EXPECT_THAT(what_if(Knob::kPcieHopLatency, scenario, 16).obstacle, HasSubstr("105ns"));
+  const Scenario ideal = good(kSmallScenario, {"cluster.node=ideal", "cluster.network=ideal"});
+  EXPECT_THAT(what_if(Knob::kGpuMemoryRate, ideal, 1).obstacle, HasSubstr("has no limit"));
+}
+
+}  // namespace
+}  // namespace gradhaul
