@@ -86,7 +86,7 @@ int judge(const MeasurePlan& plan, const Measurement& measurement) {
   if (!measurement.failures.empty()) {
     complain(fmt::format("the run failed: {}", measurement.failures.front()));
     for (std::size_t i = 1; i < measurement.failures.size(); ++i) {
-      complain(fmt::format("  then {}", measurement.failures[i]));
+      complain(fmt::format("  {}", measurement.failures[i]));
     }
     return kRunFailed;
   }

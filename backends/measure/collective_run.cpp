@@ -74,7 +74,7 @@ bool CollectiveRun::settled() const {
 void CollectiveRun::watch(Clock::time_point idle_since) {
   if (const auto failure = endpoint_.failure()) fail(failure->peer, failure->what);
   if (engine_->status() != CompletionStatus::kOk) fail(-1, "the transport failed");
-  if (const auto failure = exchange_.aborted()) throw OthersFailed(failure->what);
+  if (exchange_.aborted()) throw OthersFailed(progress_text());
   const auto idle = Clock::now() - idle_since;
   if (idle < settings_.timeout) return;
   const auto awaited = awaited_peer(engine_->state());

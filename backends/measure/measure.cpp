@@ -33,7 +33,8 @@ class RankMeasurement {
       run_rows();
     } catch (const RankFailed& failed) {
       give_up(failed.failure());
-    } catch (const OthersFailed&) {
+    } catch (const OthersFailed& failed) {
+      stopped_ = failed.what();
       tell_failures();
     } catch (const ExchangeError& error) {
       if (rank_.exchange.aborted()) {
@@ -83,15 +84,21 @@ class RankMeasurement {
   void tell_failures() {
     const std::vector<RankFailure> failures = by_likeliest_cause(rank_.exchange.failures());
     for (const RankFailure& failure : failures) {
-      measured_.failures.push_back(failure_sentence(failure));
+      const bool cause = measured_.failures.empty();
+      measured_.failures.push_back((cause ? "" : "a victim: ") + failure_sentence(failure));
     }
     if (failures.empty()) measured_.failures.emplace_back("the run failed, and nobody says why");
+    if (!stopped_.empty()) {
+      measured_.failures.push_back("a victim: rank " + std::to_string(rank_.exchange.rank()) +
+                                   ": stopped " + stopped_);
+    }
   }
 
   const MeasureRequest& request_;
   const RankResources& rank_;
   Placement placement_;
   Measurement measured_;
+  std::string stopped_;  // where this rank was when others failed
 };
 
 }  // namespace

@@ -17,7 +17,7 @@ class RankFailed : public std::runtime_error {
   RankFailure failure_;
 };
 
-// Another rank gave up, or is gone: this one is a victim and has nothing to tell.
+// Another rank gave up, or is gone: this one is a victim, and tells only how far it was.
 class OthersFailed : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
