@@ -4,8 +4,9 @@
 
 build_packages=(build-essential cmake ninja-build libcli11-dev libfmt-dev libsimgrid-dev
                 libyaml-cpp-dev nlohmann-json3-dev)
-test_packages=(clang-format git libbenchmark-dev libgmock-dev libgtest-dev python3)
-bench_packages=(libns3-dev python3-matplotlib)
+test_packages=(clang-format git libbenchmark-dev libgmock-dev libgtest-dev
+               openmpi-bin python3)
+bench_packages=(iperf3 libns3-dev python3-matplotlib)
 
 say() { echo "== $*" >&2; }
 

@@ -1,0 +1,177 @@
+// The driver of measured runs, over threads: its numbers, and that it counts what is wrong.
+
+#include "backends/measure/measure.h"
+
+#include <gmock/gmock.h>
+
+#include <thread>
+
+#include "backends/bootstrap/thread_exchange.h"
+#include "backends/cpu/host_rank_memory.h"
+#include "backends/loopback/memory_endpoint.h"
+
+namespace gradhaul {
+namespace {
+
+using std::chrono_literals::operator""ms;
+using std::chrono_literals::operator""s;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+// Two servers of one GPU each.
+MeasureRequest request_of(std::vector<Bytes> sizes) {
+  MeasureRequest request;
+  request.cluster.nodes = 2;
+  request.communication.channels = 2;
+  request.communication.slot_size = {1024};
+  request.workload.sizes = std::move(sizes);
+  request.series = {.iterations = 3, .warmup = 1};
+  request.timeout = 60s;
+  return request;
+}
+
+// Changes a byte of what is read from the output, at these places.
+class FaultyMemory final : public RankMemory {
+ public:
+  explicit FaultyMemory(std::vector<std::int64_t> places) : places_(std::move(places)) {}
+  void prepare(const RankMemorySizes& sizes) override { memory_.prepare(sizes); }
+  HostMemory regions() const override { return memory_.regions(); }
+  Reducer& reducer() override { return memory_.reducer(); }
+  bool poll(CompletionSink& sink) override { return memory_.poll(sink); }
+  void write(BufferRef to, std::span<const std::byte> bytes) override { memory_.write(to, bytes); }
+  void read(BufferRef from, std::span<std::byte> bytes) override {
+    memory_.read(from, bytes);
+    for (const std::int64_t place : places_) {
+      const std::int64_t at = place - from.offset.count;
+      if (at < 0 || at >= static_cast<std::int64_t>(bytes.size())) continue;
+      bytes[static_cast<std::size_t>(at)] ^= std::byte{1};
+    }
+  }
+
+ private:
+  HostRankMemory memory_;
+  std::vector<std::int64_t> places_;
+};
+
+// An endpoint whose rank stops posting.
+class DeafEndpoint final : public Endpoint {
+ public:
+  explicit DeafEndpoint(std::unique_ptr<Endpoint> endpoint) : endpoint_(std::move(endpoint)) {}
+  TransportLimits limits() const override { return endpoint_->limits(); }
+  void post_write(const WriteRequest& /*request*/) override {}
+  void flush() override {}
+  bool poll(CompletionSink& sink) override { return endpoint_->poll(sink); }
+  std::optional<RankFailure> failure() const override { return std::nullopt; }
+  std::vector<std::pair<std::string, std::string>> facts() const override { return {}; }
+
+ private:
+  std::unique_ptr<Endpoint> endpoint_;
+};
+
+class DeafMaker final : public EndpointMaker {
+ public:
+  DeafMaker(EndpointMaker& maker, bool deaf) : maker_(maker), deaf_(deaf) {}
+  std::unique_ptr<Endpoint> make(const EndpointRequest& request) override {
+    std::unique_ptr<Endpoint> endpoint = maker_.make(request);
+    if (!deaf_) return endpoint;
+    return std::make_unique<DeafEndpoint>(std::move(endpoint));
+  }
+
+ private:
+  EndpointMaker& maker_;
+  bool deaf_;
+};
+
+struct World {
+  std::vector<std::int64_t> wrong_places;  // on rank 1
+  bool rank1_is_deaf = false;
+};
+
+std::vector<Measurement> measure_all(const MeasureRequest& request, const World& world = {}) {
+  const Rank ranks = request.cluster.ranks();
+  ThreadGroup group(ranks, 60s);
+  MemoryMeetingPlace place;
+  std::vector<Measurement> results(static_cast<std::size_t>(ranks));
+  std::vector<std::thread> threads;
+  for (Rank rank = 0; rank < ranks; ++rank) {
+    threads.emplace_back([&, rank] {
+      ThreadExchange exchange(group, rank);
+      MemoryEndpointMaker maker(place, exchange);
+      DeafMaker endpoints(maker, rank == 1 && world.rank1_is_deaf);
+      FaultyMemory memory(rank == 1 ? world.wrong_places : std::vector<std::int64_t>{});
+      results[static_cast<std::size_t>(rank)] = measure(request, {exchange, endpoints, memory});
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return results;
+}
+
+TEST(Measure, GivesEveryRankTheSameRows) {
+  const std::vector<Measurement> results = measure_all(request_of({{4}, {10'000}}));
+  for (const Measurement& result : results) {
+    ASSERT_THAT(result.rows, SizeIs(4));
+    EXPECT_THAT(result.failures, IsEmpty());
+    for (std::size_t i = 0; i < 4; ++i) {
+      EXPECT_EQ(result.rows[i].time, results[0].rows[i].time);
+      EXPECT_EQ(result.rows[i].measured->wrong, 0);
+      EXPECT_EQ(result.rows[i].measured->iterations, 3);
+      EXPECT_EQ(result.rows[i].measured->in_place, i % 2 == 1);
+    }
+    // 2(n-1)/n of the message: of two ranks, the message itself.
+    EXPECT_EQ(result.rows[2].bytes_sent_per_rank, Bytes{10'000});
+  }
+}
+
+TEST(Measure, CountsEachWrongElementOnce) {
+  // Bytes 0 and 3 are of element 0, 4 of element 1, 1500004 of another piece.
+  const auto results =
+      measure_all(request_of({{2'000'000}}), {.wrong_places = {0, 3, 4, 1'500'004}});
+  for (const Measurement& result : results) {
+    ASSERT_THAT(result.rows, SizeIs(2));
+    // Bytes 0 and 3 are changed by one bit each, and make one wrong element.
+    EXPECT_EQ(result.rows[0].measured->wrong, 3);
+  }
+}
+
+TEST(Measure, GivesUpWithoutProgressAndNamesTheSilentRank) {
+  MeasureRequest request = request_of({{10'000}});
+  request.timeout = 300ms;
+  const auto results = measure_all(request, {.wrong_places = {}, .rank1_is_deaf = true});
+  for (const Measurement& result : results) {
+    EXPECT_THAT(result.rows, IsEmpty());
+    ASSERT_FALSE(result.failures.empty());
+    EXPECT_THAT(result.failures.front(), HasSubstr("no progress for 0 s, waiting for data from"));
+    EXPECT_THAT(result.failures.front(), HasSubstr("all_reduce of 10000 bytes"));
+  }
+}
+
+TEST(Measure, EndsInterruptedOnAllRanks) {
+  const std::atomic<bool> interrupted{true};
+  MeasureRequest request = request_of({{4}});
+  request.interrupted = &interrupted;
+  for (const Measurement& result : measure_all(request)) {
+    EXPECT_TRUE(result.interrupted);
+    EXPECT_THAT(result.rows, IsEmpty());
+  }
+}
+
+TEST(TimeSummary, TakesPercentilesByTheNearestRank) {
+  std::vector<std::chrono::nanoseconds> times;
+  for (int i = 100; i >= 1; --i) times.emplace_back(i);
+  const TimeSummary summary = summary_of(times);
+  EXPECT_EQ(summary.min, Duration{1'000});
+  EXPECT_EQ(summary.p50, Duration{50'000});
+  EXPECT_EQ(summary.p99, Duration{99'000});
+  EXPECT_EQ(summary.mean, Duration{50'500});
+  const TimeSummary one = summary_of({std::chrono::nanoseconds(7)});
+  EXPECT_EQ(one.p50, Duration{7'000});
+  EXPECT_EQ(one.p99, Duration{7'000});
+  // Of 20 the 99th percentile is the 20th (0.99 · 20 = 19.8), the median the 10th.
+  times.erase(times.begin(), times.begin() + 80);
+  EXPECT_EQ(summary_of(times).p99, Duration{20'000});
+  EXPECT_EQ(summary_of(times).p50, Duration{10'000});
+}
+
+}  // namespace
+}  // namespace gradhaul
