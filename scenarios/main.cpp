@@ -10,17 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/check_command.h"
 #include "scenarios/command_context.h"
-#include "scenarios/compare_command.h"
+#include "scenarios/command_line.h"
 #include "scenarios/did_you_mean.h"
-#include "scenarios/doctor_command.h"
 #include "scenarios/exit_status.h"
-#include "scenarios/explain_command.h"
 #include "scenarios/launched_rank.h"
-#include "scenarios/measure_command.h"
-#include "scenarios/predict_command.h"
-#include "scenarios/show_command.h"
 
 namespace gradhaul {
 namespace {
@@ -46,160 +40,6 @@ std::string verb_problem(const std::string& verb) {
                      did_you_mean(verb, all), join_or(kVerbs));
 }
 
-struct CommandLine {
-  PredictOptions predict;
-  CompareOptions compare;
-  MeasureOptions measure;
-  std::string progress = "auto";
-  std::string trace;
-  std::string plot;
-  ExplainOptions explain;
-  ShowOptions show;
-  CheckOptions check;
-  DoctorOptions doctor;
-};
-
-constexpr const char* kScenarioHelp = "A file, or the name of a shipped scenario";
-constexpr const char* kSetHelp =
-    "Change one value, as cluster.network.mtu=1024B or workload.size=[1MiB, 1GiB]";
-
-// One value each time, so that a scenario may follow; a list such as [1, 2] stays one value.
-void add_settings(CLI::App* command, std::vector<std::string>& settings,
-                  const char* option = "--set", const char* help = kSetHelp) {
-  command
-      ->add_option_function<std::vector<std::string>>(
-          option, [&settings](const std::vector<std::string>& values) { settings = values; }, help)
-      ->type_name("PATH=VALUE")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false);
-}
-
-void add_progress(CLI::App* command, CommandLine& line) {
-  command->add_option("--progress", line.progress, "auto (on a terminal), on or off")
-      ->check(CLI::IsMember({"auto", "on", "off"}))
-      ->type_name("WHEN");
-}
-
-void add_predict(CLI::App& app, CommandLine& line) {
-  CLI::App* command = app.add_subcommand("predict", "How long, how much bandwidth, what limits");
-  command->add_option("SCENARIO", line.predict.scenario, kScenarioHelp)->required();
-  add_settings(command, line.predict.settings);
-  command->add_option("--json", line.predict.json, "Write the result file")->type_name("FILE");
-  command->add_option("--csv", line.predict.csv, "Write the rows")->type_name("FILE");
-  command->add_option("--trace", line.trace, "Not available in this version")->type_name("FILE");
-  command->add_option("--plot", line.plot, "Not available in this version")->type_name("FILE");
-  command->add_flag("--no-skip", line.predict.no_skip,
-                    "Simulate every packet, also what must be as another was");
-  add_progress(command, line);
-}
-
-void add_explain(CLI::App& app, CommandLine& line) {
-  CLI::App* command =
-      app.add_subcommand("explain", "Where the time goes, what limits, what would help");
-  command
-      ->add_option("SCENARIO", line.explain.scenario,
-                   "A file, the name of a shipped scenario, or a result file of predict --json")
-      ->required();
-  command->add_option("OTHER", line.explain.other, "A second result file, to compare with");
-  add_settings(command, line.explain.settings);
-  add_settings(command, line.explain.against, "--against",
-               "Compare with the same scenario with this change");
-  command->add_option("--top", line.explain.top, "How many changes to try, by running them")
-      ->check(CLI::Range(0, 100))
-      ->type_name("N");
-  command->add_option("--json", line.explain.json, "Write all of it")->type_name("FILE");
-  add_progress(command, line);
-}
-
-void add_compare(CLI::App& app, CommandLine& line) {
-  CLI::App* command = app.add_subcommand("compare", "A prediction beside what was measured");
-  command->add_option("PREDICTED", line.compare.predicted, "What predict --json wrote")->required();
-  command
-      ->add_option("MEASURED", line.compare.measured,
-                   "A result file, or output of nccl-tests, perftest or NCCL_DEBUG=INFO; - reads "
-                   "standard input")
-      ->required();
-  command
-      ->add_option("--tolerance", line.compare.tolerance,
-                   "How far a time may be from the predicted one")
-      ->type_name("PERCENT")
-      ->capture_default_str();
-  command->add_option("--json", line.compare.json, "Write the comparison")->type_name("FILE");
-  command->add_option("--csv", line.compare.csv, "Write its rows")->type_name("FILE");
-  command->add_option("--plot", line.plot, "Not available in this version")->type_name("FILE");
-}
-
-void add_measure(CLI::App& app, CommandLine& line) {
-  MeasureOptions& measure = line.measure;
-  CLI::App* command = app.add_subcommand("measure", "The same on real ranks: timed and checked");
-  command->add_option("SCENARIO", measure.scenario, kScenarioHelp)->required();
-  command->add_option("--backend", measure.backend, "What moves the bytes: loopback or tcp")
-      ->required()
-      ->type_name("NAME");
-  command
-      ->add_option("--ranks", measure.ranks, "So many ranks, one a node, instead of the scenario's")
-      ->check(CLI::Range(2, 1 << 20))
-      ->type_name("N");
-  command->add_option("--rank", measure.rank, "Be this rank; start the others yourself")
-      ->check(CLI::Range(0, 1 << 20))
-      ->type_name("R");
-  command->add_option("--rendezvous", measure.rendezvous, "Where rank 0 listens")
-      ->type_name("HOST:PORT");
-  add_settings(command, measure.settings);
-  command
-      ->add_option("--iterations", measure.iterations,
-                   "Timed runs of each size; without: up to 20, in some seconds")
-      ->check(CLI::Range(1, 1 << 30))
-      ->type_name("N");
-  command->add_option("--warmup", measure.warmup, "Runs before these; without: up to 5")
-      ->check(CLI::Range(0, 1 << 30))
-      ->type_name("N");
-  command->add_option("--timeout", measure.timeout, "Give up after so long without progress (30s)")
-      ->type_name("TIME");
-  command->add_option("--json", measure.json, "Write the result file")->type_name("FILE");
-  command->add_option("--csv", measure.csv, "Write the rows")->type_name("FILE");
-  command->add_option("--progress", line.progress, "auto (on a terminal), on or off")
-      ->check(CLI::IsMember({"auto", "on", "off"}))
-      ->type_name("WHEN");
-  command->add_flag("--started-by-measure", measure.started_by_measure)->group("");
-}
-
-void add_show(CLI::App& app, CommandLine& line) {
-  CLI::App* command =
-      app.add_subcommand("show", "The scenario with every default filled in; the topology");
-  command->add_option("SCENARIO", line.show.scenario, kScenarioHelp)->required();
-  add_settings(command, line.show.settings);
-  command->add_option("--dot", line.show.dot, "Draw the topology for Graphviz")->type_name("FILE");
-}
-
-void add_check(CLI::App& app, CommandLine& line) {
-  CLI::App* command = app.add_subcommand("check", "Validate scenarios, all errors at once");
-  command->add_option("SCENARIO", line.check.scenarios, kScenarioHelp)->required();
-  add_settings(command, line.check.settings);
-}
-
-void add_doctor(CLI::App& app, CommandLine& line) {
-  CLI::App* command =
-      app.add_subcommand("doctor", "The checklist of a slow cluster, on the host it runs on");
-  command
-      ->add_option("--sysfs", line.doctor.sysfs,
-                   "Look at a copy of a machine instead: a folder with its sys/ and proc/")
-      ->type_name("DIR");
-  command
-      ->add_option("--watch", line.doctor.watch,
-                   "Read counters twice, so far apart: 90s, 10m, 1h; rates, and bounds where "
-                   "nothing was seen")
-      ->type_name("DURATION");
-  command->add_option("--json", line.doctor.json, "Write everything found")->type_name("FILE");
-  command
-      ->add_option("--node-file", line.doctor.node_file,
-                   "Write the host as a node, for `cluster.node` of a scenario")
-      ->type_name("FILE");
-  command->footer(
-      "Exit status: 0 no problem (warnings or not), 3 a problem was found, 1 the run failed,\n"
-      "2 the input is wrong, 4 the watch was interrupted (what was seen is reported).\n"
-      "As root it sees more: PCIe settings and ACS, queue pairs. It changes nothing.");
 std::optional<std::string> environment(const char* name) {
   const char* const value = *name == '\0' ? nullptr : std::getenv(name);
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
@@ -210,30 +50,26 @@ ProgressMode progress_mode(const std::string& word) {
   return word == "off" ? ProgressMode::kOff : ProgressMode::kAuto;
 }
 
+// What this version lacks of a command that it has.
+std::string absent_option(const CommandLine& line) {
+  if (!line.trace.empty()) return "--trace";
+  return line.plot.empty() ? "" : "--plot";
+}
+
 int run(const CLI::App& app, CommandLine& line, const CommandContext& context) {
-  if (app.got_subcommand("explain")) {
-    line.explain.progress = progress_mode(line.progress);
-    return run_explain(line.explain, context);
-  }
-  if (app.got_subcommand("show")) return run_show(line.show, context);
-  if (app.got_subcommand("measure")) {
-    line.measure.progress = progress_mode(line.progress);
-    line.measure.launched = launched_rank(environment);
-    return run_measure(line.measure, context);
-  }
-  if (app.got_subcommand("check")) return run_check(line.check, context);
-  if (app.got_subcommand("doctor")) return run_doctor(line.doctor, context);
-  for (const auto& [option, value] :
-       {std::pair{"--trace", line.trace}, std::pair{"--plot", line.plot}}) {
-    if (value.empty()) continue;
+  if (const std::string option = absent_option(line); !option.empty()) {
     complain(fmt::format("{} is not available in this version", option));
     return kBadInput;
   }
+  const ProgressMode progress = progress_mode(line.progress);
+  line.predict.progress = line.explain.progress = line.measure.progress = progress;
+  line.measure.launched = launched_rank(environment);
+  if (app.got_subcommand("measure")) return run_measure(line.measure, context);
   if (app.got_subcommand("compare")) return run_compare(line.compare, context);
-  line.predict.progress = line.progress == "on"    ? ProgressMode::kOn
-                          : line.progress == "off" ? ProgressMode::kOff
-                                                   : ProgressMode::kAuto;
-  line.predict.progress = progress_mode(line.progress);
+  if (app.got_subcommand("explain")) return run_explain(line.explain, context);
+  if (app.got_subcommand("show")) return run_show(line.show, context);
+  if (app.got_subcommand("check")) return run_check(line.check, context);
+  if (app.got_subcommand("doctor")) return run_doctor(line.doctor, context);
   return run_predict(line.predict, context);
 }
 
@@ -248,13 +84,7 @@ int main_of(int argc, char** argv) {
   app.footer(fmt::format("Not in this version: {}.", fmt::join(kAbsentVerbs, ", ")));
   CommandLine line;
   line.measure.arguments.assign(argv + 1, argv + argc);
-  add_predict(app, line);
-  add_compare(app, line);
-  add_explain(app, line);
-  add_measure(app, line);
-  add_show(app, line);
-  add_check(app, line);
-  add_doctor(app, line);
+  add_commands(app, line);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -112,7 +112,7 @@ def role(path):
     folder, name = path.split("/")[0], Path(path).stem
     if folder == "sim" and name in ("simgrid_bridge", "flow_solver"):
         return "simgrid_bridge"
-    if folder == "scenarios" and (name == "main" or name.endswith("_command")):
+    if folder == "scenarios" and (name in ("main", "command_line") or name.endswith("_command")):
         return "composition"
     return folder
 

@@ -1,0 +1,34 @@
+#pragma once
+
+// The options of every command, as the command line gives them.
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "scenarios/check_command.h"
+#include "scenarios/compare_command.h"
+#include "scenarios/doctor_command.h"
+#include "scenarios/explain_command.h"
+#include "scenarios/measure_command.h"
+#include "scenarios/predict_command.h"
+#include "scenarios/show_command.h"
+
+namespace gradhaul {
+
+struct CommandLine {
+  PredictOptions predict;
+  CompareOptions compare;
+  MeasureOptions measure;
+  std::string progress = "auto";
+  std::string trace;
+  std::string plot;
+  ExplainOptions explain;
+  ShowOptions show;
+  CheckOptions check;
+  DoctorOptions doctor;
+};
+
+// All commands with their options; parsing fills in `line`, which outlives the app.
+void add_commands(CLI::App& app, CommandLine& line);
+
+}  // namespace gradhaul
