@@ -45,10 +45,12 @@ configure() {
   cmake --preset "$preset" "${launcher[@]}" "$@" >&2
 }
 
-# build PRESET [CMAKE ARGUMENT…]
+# build PRESET [CMAKE ARGUMENT…]. Where there is a cache of compiled files, another clone of the tree
+# finds what this one has put there.
 build() {
   local preset=$1
   shift
   say "building build/$preset with $(nproc) jobs"
-  cmake --build --preset "$preset" --parallel "$(nproc)" "$@" >&2
+  CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 \
+    cmake --build --preset "$preset" --parallel "$(nproc)" "$@" >&2
 }
