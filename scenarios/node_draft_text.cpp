@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/assert.h"
 #include "scenarios/device_reader.h"
 
@@ -135,8 +137,12 @@ std::string tree_text(const NodeDraft& draft) {
 
 }  // namespace
 
-std::string node_draft_text(const NodeDraft& draft, const std::string& source) {
+std::string node_draft_text(const NodeDraft& draft, const std::string& place) {
   GRADHAUL_ASSERT(draft.gpu_count > 0, "a node has a GPU");
+  // A path may hold a line's end, which would end the comment.
+  std::string source = place;
+  std::replace_if(
+      source.begin(), source.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
   const ProcessorFacts& processors = facts_of(draft.cpu);
   std::string text = fmt::format(
       "# Written by gradhaul doctor, of {}.\n"

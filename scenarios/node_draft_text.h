@@ -8,7 +8,7 @@
 
 namespace gradhaul {
 
-// Requires a GPU: a node has at least one. `source`: where the host was read, for a comment.
-std::string node_draft_text(const NodeDraft& draft, const std::string& source);
+// Requires a GPU: a node has at least one. `place`: where the host was read, for a comment.
+std::string node_draft_text(const NodeDraft& draft, const std::string& place);
 
 }  // namespace gradhaul

@@ -137,7 +137,9 @@ class TreeDraft {
   std::string place_text(const std::vector<int>& devices) {
     std::vector<std::string> parts;
     for (const int device : devices) {
-      parts.push_back(names_.at(device) + " is " + function_label(host_, device));
+      const auto rdma = host_.rdma_of(device);
+      parts.push_back(names_.at(device) + " is " + host_.pci[device].address +
+                      (rdma.empty() ? "" : " (" + rdma.front()->name + ")"));
     }
     return list_text(parts);
   }
