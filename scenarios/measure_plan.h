@@ -3,11 +3,13 @@
 // What a measure was asked: read, checked, and ready for whoever runs the ranks.
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "scenarios/measure_command.h"
+#include "scenarios/command_context.h"
+#include "scenarios/measure_options.h"
 #include "scenarios/scenario.h"
 
 namespace gradhaul {

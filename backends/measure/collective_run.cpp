@@ -78,9 +78,9 @@ void CollectiveRun::watch(Clock::time_point idle_since) {
   const auto idle = Clock::now() - idle_since;
   if (idle < settings_.timeout) return;
   const auto awaited = awaited_peer(engine_->state());
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(idle).count();
+  const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(idle).count();
   fail(awaited ? awaited->peer : -1,
-       "no progress for " + std::to_string(seconds) + " s, waiting for " +
+       "no progress for " + std::to_string(milliseconds) + " ms, waiting for " +
            (awaited ? awaited->what : std::string("its own reductions")));
 }
 

@@ -1,5 +1,5 @@
-"""Pair transfer over sockets beside iperf3, on the loopback interface: both ways at once between two
-processes, with as many streams, in turns so that other load falls on both alike.
+"""Pair transfer over sockets beside iperf3, on the loopback interface: both ways at once between
+two processes, with as many streams, in turns so that other load falls on both alike.
 
     sockets_beside_iperf3.py --build FOLDER    # alone; run_benchmarks.py takes it along
 """
@@ -32,6 +32,7 @@ def iperf3(streams, run_seconds):
             time.sleep(0.3)
             said, _ = run(["iperf3", "--client", "127.0.0.1", "--port", port, "--bidir",
                            "--parallel", str(streams), "--time", str(run_seconds), "--json"])
+            server.wait(timeout=10)
         finally:
             if server.poll() is None:
                 server.terminate()
@@ -47,7 +48,8 @@ def gradhaul(program, streams, message, run_seconds, rate):
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "result.json"
         run([str(program), "measure", "link-test", "--backend", "tcp", "--json", str(result),
-             "--iterations", str(iterations), "--warmup", "2", "--set=workload.collective=send_recv",
+             "--iterations", str(iterations), "--warmup", "2",
+             "--set=workload.collective=send_recv",
              f"--set=workload.size={message}B", f"--set=communication.channels={streams}"])
         row = json.loads(result.read_text(encoding="utf-8"))["rows"][0]
     if row["wrong"] != 0:
@@ -60,7 +62,7 @@ def median(values):
 
 
 def beside_iperf3(build, quick):
-    """Rows, and notes where something is missing. The ratio is the median of those of each round."""
+    """Rows, and notes where something is missing. A ratio is the median of those of the rounds."""
     if not shutil.which("iperf3"):
         return [], ["iperf3: not installed (package iperf3): sockets are laid beside nothing"]
     program = Path(build) / "gradhaul"
@@ -73,7 +75,8 @@ def beside_iperf3(build, quick):
                 peer = iperf3(streams, run_seconds)
                 rounds.append((gradhaul(program, streams, message, run_seconds, peer), peer))
             ratio = median([ours / peer for ours, peer in rounds])
-            rows.append(Row(f"pair transfer over tcp, {streams} sockets, {size(message)}",
+            sockets = "1 socket" if streams == 1 else f"{streams} sockets"
+            rows.append(Row(f"pair transfer over tcp, {sockets} each way, {size(message)}",
                             f"{median([ours for ours, _ in rounds]) / 1e9:.2f} GB/s",
                             f"iperf3: {median([peer for _, peer in rounds]) / 1e9:.2f} GB/s",
                             times(ratio, 1)))
