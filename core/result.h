@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/communication.h"
@@ -20,6 +21,18 @@ struct TimePart {
   std::string resource;  // "node0.nic0"; empty: no resource's (pure latency of software and wires)
   std::string cause;     // "busy", "credits", "latency", "launch", …
   Duration time;
+};
+
+// What only a row that was measured has. The time of an iteration is the greatest over ranks, each
+// from its own start, after all had agreed to start, until its result is complete; the row's time
+// is the mean over iterations.
+struct IterationTimes {
+  bool in_place = false;
+  std::int64_t wrong = 0;  // elements, of all ranks, that are not what they must be
+  int iterations = 0;
+  Duration min;
+  Duration p50;
+  Duration p99;
 };
 
 struct ResultRow {
@@ -36,6 +49,7 @@ struct ResultRow {
   Bytes bytes_sent_per_rank;    // the largest over ranks
   std::string limited_by;       // "node0.nic0 (32 equal)", "latency", "slots"
   std::vector<TimePart> parts;  // add up to time; sorted, the largest first
+  std::optional<IterationTimes> measured;
 };
 
 struct ResourceUse {
@@ -82,6 +96,22 @@ struct Prediction {
   std::vector<ResourceUse> resources;  // of the last row, in name order
   std::vector<PortCounters> counters;  // of the last row, those not all zero, in name order
   std::vector<std::string> notes;
+  bool interrupted = false;  // only the rows that were finished are here
+  RunCost cost;
+};
+
+// What real ranks did.
+struct Measurement {
+  std::string backend;  // "tcp"
+  // What the backend says of itself: {"device", "mlx5_0"}, {"mtu", "4096"}, ….
+  std::vector<std::pair<std::string, std::string>> facts;
+  int channels = 0;
+  std::vector<std::vector<Rank>> rings;
+  std::vector<ResultRow> rows;  // one per size and half, out of place first
+  std::vector<std::string> notes;
+  // Sentences: why it ended before all rows were measured, the likeliest cause first, then what
+  // others saw of it. Empty: it did not.
+  std::vector<std::string> failures;
   bool interrupted = false;  // only the rows that were finished are here
   RunCost cost;
 };

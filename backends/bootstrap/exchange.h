@@ -42,6 +42,13 @@ class Exchange {
   virtual void abort(const RankFailure& failure) = 0;
   // Whether another rank gave up or is gone; cheap enough to ask while polling. Does not block.
   virtual std::optional<RankFailure> aborted() = 0;
+  // Once this rank or another gave up: what all of them have to say of it, the likeliest cause
+  // first (backends/bootstrap/failure_order.h). Waits for them, within a deadline of its own;
+  // nothing can be exchanged afterwards.
+  virtual std::vector<RankFailure> failures() {
+    const std::optional<RankFailure> first = aborted();
+    return first ? std::vector<RankFailure>{*first} : std::vector<RankFailure>{};
+  }
 };
 
 }  // namespace gradhaul
