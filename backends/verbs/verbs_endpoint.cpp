@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <thread>
 #include <utility>
 
 #include "backends/verbs/async_events.h"
@@ -223,8 +224,11 @@ void VerbsEndpoint::find_overdue(Clock::time_point now) {
   }
 }
 
-void VerbsEndpoint::wait(std::chrono::milliseconds most) {
-  if (!settings_.completion_events) return;
+void VerbsEndpoint::wait(std::chrono::microseconds most) {
+  if (!settings_.completion_events) {
+    std::this_thread::yield();  // ranks may be more than cores
+    return;
+  }
   if (!std::exchange(armed_, true)) {
     for (const UsedRail& used : used_) {
       for (const CompletionQueue& queue : used.queues) {
@@ -238,7 +242,8 @@ void VerbsEndpoint::wait(std::chrono::milliseconds most) {
     asked.push_back({.fd = used.channel->fd, .events = POLLIN, .revents = 0});
     asked.push_back({.fd = used.rail->port.context->async_fd, .events = POLLIN, .revents = 0});
   }
-  if (::poll(asked.data(), asked.size(), static_cast<int>(most.count())) > 0) armed_ = false;
+  if (::poll(asked.data(), asked.size(), static_cast<int>((most.count() + 999) / 1000)) > 0)
+    armed_ = false;
   for (const UsedRail& used : used_) verbs_.drain_cq_events(used.channel.get());
   polls_until_look_ = 0;
 }

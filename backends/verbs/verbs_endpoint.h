@@ -40,7 +40,7 @@ class VerbsEndpoint final : public Endpoint {
   // With completion events: sleeps until a completion or event comes, or so long. Otherwise returns
   // at once. The first call after a poll() only asks to be woken, and wants another poll() before
   // the next, or what came in between would be slept over.
-  void wait(std::chrono::milliseconds most);
+  void wait(std::chrono::microseconds most) override;
 
   // What was rung, signalled and posted by all queue pairs so far.
   struct Doorbells {

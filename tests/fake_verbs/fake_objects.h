@@ -2,9 +2,8 @@
 
 // What a fake libibverbs hands out: its public structs, and behind them what a device would keep.
 
-#include <infiniband/verbs.h>
-
 #include <arpa/inet.h>
+#include <infiniband/verbs.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -96,8 +95,6 @@ struct FakeQp : ibv_qp {
   bool active = false;               // in the fabric's list of those with something to do
 };
 
-inline std::uint32_t immediate_of(const FakeSend& send) {
-  return ntohl(send.request.imm_data);
-}
+inline std::uint32_t immediate_of(const FakeSend& send) { return ntohl(send.request.imm_data); }
 
 }  // namespace gradhaul::fake
