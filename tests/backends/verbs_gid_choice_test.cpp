@@ -71,6 +71,11 @@ TEST(GidChoice, PassesOverWhatHasNoRouteAndSaysWhy) {
   EXPECT_THAT(chosen.choice.why, HasSubstr("not 1 (RoCE v2, 10.0.0.1): Network is unreachable"));
 }
 
+TEST(GidChoice, TakesAnEntryForWhoseAddressNobodyAnswersYet) {
+  EXPECT_EQ(
+      choose({{.gid = kRoutableIpv6}, {.gid = kIpv4, .handle_error = ETIMEDOUT}}).choice.index, 1U);
+}
+
 TEST(GidChoice, SkipsEmptyEntriesAndThoseOfOtherNamespaces) {
   EXPECT_EQ(choose({{.gid = {}}, {.gid = kIpv4, .query_error = EINVAL}, {.gid = kLinkLocal}})
                 .choice.index,
