@@ -171,4 +171,19 @@ std::string report(const Prediction& prediction, const RunDescription& run) {
   return text + digest_line(prediction);
 }
 
+std::string report(const Measurement& measurement, const RunDescription& run) {
+  std::string text = table_head(measurement, run) + table_rows(measurement);
+  text += table_foot(measurement);
+  if (measurement.interrupted) text += "# Interrupted: only the rows above were finished.\n#\n";
+  text +=
+      "# Times: means over iterations; of each, the slowest rank's from its start, which follows "
+      "a\n"
+      "# barrier, to its complete result. #wrong is counted, over all ranks, in one run more.\n";
+  for (const std::string& note : measurement.notes) text += fmt::format("# Note: {}\n", note);
+  for (const std::string& failure : measurement.failures) {
+    text += fmt::format("# Failed: {}\n", failure);
+  }
+  return text;
+}
+
 }  // namespace gradhaul

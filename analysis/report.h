@@ -15,6 +15,10 @@ namespace gradhaul {
 
 std::string report(const Prediction& prediction, const RunDescription& run);
 
+// Of what was measured: the table, how its times came about, the iterations' spread, notes, and
+// what failed.
+std::string report(const Measurement& measurement, const RunDescription& run);
+
 // The digest as it stands in reports and result files: 16 hexadecimal digits.
 std::string digest_text(std::uint64_t digest);
 

@@ -44,4 +44,18 @@ std::string result_csv(const Prediction& prediction) {
   return text;
 }
 
+std::string result_csv(const Measurement& measurement) {
+  std::string text = csv_head();
+  text.insert(text.size() - 1, ",wrong,in_place,iterations,min_us,p50_us,p99_us");
+  for (const ResultRow& row : measurement.rows) {
+    const IterationTimes& times = *row.measured;
+    std::string line = csv_line(row);
+    line.insert(line.size() - 1, fmt::format(",{},{},{},{},{},{}", times.wrong, times.in_place,
+                                             times.iterations, microseconds(times.min),
+                                             microseconds(times.p50), microseconds(times.p99)));
+    text += line;
+  }
+  return text;
+}
+
 }  // namespace gradhaul

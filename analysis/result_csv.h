@@ -15,4 +15,7 @@ std::string csv_line(const ResultRow& row);
 // Head and all rows.
 std::string result_csv(const Prediction& prediction);
 
+// Of what was measured: the same, and after it wrong, in_place, iterations, min_us, p50_us, p99_us.
+std::string result_csv(const Measurement& measurement);
+
 }  // namespace gradhaul

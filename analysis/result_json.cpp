@@ -30,7 +30,8 @@ Json parts_json(const ResultRow& row) {
   return parts;
 }
 
-Json row_json(const ResultRow& row) {
+// All but what a prediction and a measurement fill in each in its own way.
+Json row_start(const ResultRow& row) {
   return {{"collective", name_of(row.collective)},
           {"algorithm", row.algorithm},
           {"protocol", row.protocol},
@@ -42,12 +43,32 @@ Json row_json(const ResultRow& row) {
           {"reduction", name_of(row.reduction)},
           {"time_us", microseconds(row.time)},
           {"algbw_GBps", finite(algbw(row.size, row.time) / 1e9)},
-          {"busbw_GBps", finite(busbw(row.collective, row.ranks, row.size, row.time) / 1e9)},
-          {"wrong", nullptr},
-          {"in_place", nullptr},
-          {"bytes_sent_per_rank", row.bytes_sent_per_rank.count},
-          {"limited_by", row.limited_by},
-          {"parts_us", parts_json(row)}};
+          {"busbw_GBps", finite(busbw(row.collective, row.ranks, row.size, row.time) / 1e9)}};
+}
+
+Json row_json(const ResultRow& row) {
+  Json json = row_start(row);
+  json["wrong"] = nullptr;
+  json["in_place"] = nullptr;
+  json["bytes_sent_per_rank"] = row.bytes_sent_per_rank.count;
+  json["limited_by"] = row.limited_by;
+  json["parts_us"] = parts_json(row);
+  return json;
+}
+
+Json measured_row_json(const ResultRow& row) {
+  const IterationTimes& times = *row.measured;
+  Json json = row_start(row);
+  json["wrong"] = times.wrong;
+  json["in_place"] = times.in_place;
+  json["bytes_sent_per_rank"] = row.bytes_sent_per_rank.count;
+  json["limited_by"] = nullptr;
+  json["parts_us"] = nullptr;
+  json["iterations"] = times.iterations;
+  json["min_us"] = microseconds(times.min);
+  json["p50_us"] = microseconds(times.p50);
+  json["p99_us"] = microseconds(times.p99);
+  return json;
 }
 
 Json resource_json(const ResourceUse& resource) {
@@ -96,6 +117,18 @@ Json engine_json(const Prediction& prediction, const std::string& version) {
   return engine;
 }
 
+Json scenario_json(const ScenarioRecord& scenario) {
+  return {{"name", scenario.name},
+          {"file", scenario.file},
+          {"sha256", scenario.sha256},
+          {"effective", scenario.effective}};
+}
+
+// Names come from files: what is no UTF-8 in them is replaced rather than fatal.
+std::string text_of(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 }  // namespace
 
 Json result_json(const Prediction& prediction, const ScenarioRecord& scenario,
@@ -103,10 +136,7 @@ Json result_json(const Prediction& prediction, const ScenarioRecord& scenario,
   Json result;
   result["schema"] = "gradhaul.result/1";
   result["kind"] = "predicted";
-  result["scenario"] = {{"name", scenario.name},
-                        {"file", scenario.file},
-                        {"sha256", scenario.sha256},
-                        {"effective", scenario.effective}};
+  result["scenario"] = scenario_json(scenario);
   result["engine"] = engine_json(prediction, version);
   result["placement"] = {{"channels", prediction.channels}, {"rings", prediction.rings}};
   result["rows"] = list_json(prediction.rows, row_json);
@@ -120,10 +150,31 @@ Json result_json(const Prediction& prediction, const ScenarioRecord& scenario,
 
 std::string result_json_text(const Prediction& prediction, const ScenarioRecord& scenario,
                              const std::string& version) {
-  // Names come from files: what is no UTF-8 in them is replaced rather than fatal.
-  return result_json(prediction, scenario, version)
-             .dump(2, ' ', false, Json::error_handler_t::replace) +
-         "\n";
+  return text_of(result_json(prediction, scenario, version));
+}
+
+Json result_json(const Measurement& measurement, const ScenarioRecord& scenario,
+                 const std::string& version) {
+  Json result;
+  result["schema"] = "gradhaul.result/1";
+  result["kind"] = "measured";
+  result["scenario"] = scenario_json(scenario);
+  result["engine"] = {{"version", version}, {"backend", measurement.backend}};
+  for (const auto& [name, value] : measurement.facts) result["engine"][name] = value;
+  result["placement"] = {{"channels", measurement.channels}, {"rings", measurement.rings}};
+  result["rows"] = list_json(measurement.rows, measured_row_json);
+  result["resources"] = Json::array();
+  result["counters"] = Json::array();
+  result["notes"] = measurement.notes;
+  result["failures"] = measurement.failures;
+  result["interrupted"] = measurement.interrupted;
+  result["cost"] = cost_json(measurement.cost);
+  return result;
+}
+
+std::string result_json_text(const Measurement& measurement, const ScenarioRecord& scenario,
+                             const std::string& version) {
+  return text_of(result_json(measurement, scenario, version));
 }
 
 }  // namespace gradhaul

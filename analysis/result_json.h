@@ -27,4 +27,11 @@ nlohmann::ordered_json result_json(const Prediction& prediction, const ScenarioR
 std::string result_json_text(const Prediction& prediction, const ScenarioRecord& scenario,
                              const std::string& version);
 
+// The same of what was measured: kind "measured", an engine that names its backend, rows with
+// `wrong`, `in_place`, the spread of their iterations, and no parts of their time.
+nlohmann::ordered_json result_json(const Measurement& measurement, const ScenarioRecord& scenario,
+                                   const std::string& version);
+std::string result_json_text(const Measurement& measurement, const ScenarioRecord& scenario,
+                             const std::string& version);
+
 }  // namespace gradhaul

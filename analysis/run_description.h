@@ -6,7 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/prediction_request.h"
+#include "core/cluster.h"
+#include "core/communication.h"
 
 namespace gradhaul {
 
@@ -17,7 +18,7 @@ struct RunDescription {
   std::string version;  // of gradhaul
 };
 
-RunDescription describe_run(const PredictionRequest& request, std::string_view scenario,
-                            std::string_view version);
+RunDescription describe_run(const Cluster& cluster, const Communication& communication,
+                            std::string_view scenario, std::string_view version);
 
 }  // namespace gradhaul

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 #include <string_view>
 #include <vector>
@@ -66,6 +67,63 @@ std::string all_of(const std::vector<ResultRow>& rows, std::string ResultRow::*f
   return result.empty() ? "-" : result;
 }
 
+// The three lines of column heads; `further` are what comes after nccl-tests' own.
+std::string column_heads(std::string_view further, std::string_view further_units) {
+  std::string text = fmt::format("# {0:>10}  {0:>12}  {0:>8}  {0:>6}  {0:>6}", "");
+  text += "           out-of-place                       in-place          \n";
+  text += fmt::format("# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}", "size", "count", "type", "redop",
+                      "root");
+  const std::string names =
+      fmt::format("  {:>7}  {:>6}  {:>6} {:>6}", "time", "algbw", "busbw", "#wrong");
+  text += fmt::format("{0}{0}{1}\n", names, further);
+  text += fmt::format("# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}", "(B)", "(elements)", "", "", "");
+  const std::string units =
+      fmt::format("  {:>7}  {:>6}  {:>6}  {:>5}", "(us)", "(GB/s)", "(GB/s)", "");
+  return text + fmt::format("{0}{0}{1}\n", units, further_units);
+}
+
+std::string row_start(const ResultRow& row) {
+  const int root = row.collective == Collective::kBroadcast ? 0 : -1;
+  return fmt::format("{:>12}  {:>12}  {:>8}  {:>6}  {:>6}", row.size.count, nccl_count(row),
+                     nccl_name(row.datatype), nccl_reduction(row), root);
+}
+
+std::string half_row(const ResultRow& row, std::string_view wrong) {
+  return fmt::format("  {:>7}  {:6.2f}  {:6.2f}  {:>5}", nccl_time(microseconds(row.time)),
+                     algbw(row.size, row.time) / 1e9, busbw_gigabytes(row), wrong);
+}
+
+double mean_busbw(const std::vector<ResultRow>& rows) {
+  double sum = 0;
+  for (const ResultRow& row : rows) sum += busbw_gigabytes(row);
+  return rows.empty() ? 0 : sum / static_cast<double>(rows.size());
+}
+
+// The blank at the end is nccl-tests' own.
+std::string foot(std::size_t out_of_bounds, double mean) {
+  return fmt::format("# Out of bounds values : {} {}\n# Avg bus bandwidth    : {:g} \n#\n",
+                     out_of_bounds, out_of_bounds == 0 ? "OK" : "FAILED", mean);
+}
+
+std::string measured_half(const ResultRow* row) {
+  if (row == nullptr) return fmt::format("  {0:>7}  {0:>6}  {0:>6}  {0:>5}", "N/A");
+  return half_row(*row, fmt::format("{}", row->measured->wrong));
+}
+
+std::string spread(const ResultRow* row) {
+  if (row == nullptr) return fmt::format("   {0:>5}  {0:>7}  {0:>7}  {0:>7}", "N/A");
+  const IterationTimes& times = *row->measured;
+  return fmt::format("   {:>5}  {:>7}  {:>7}  {:>7}", times.iterations,
+                     nccl_time(microseconds(times.min)), nccl_time(microseconds(times.p50)),
+                     nccl_time(microseconds(times.p99)));
+}
+
+// The row of the other half of the same size, if it follows.
+const ResultRow* in_place_after(const std::vector<ResultRow>& rows, std::size_t index) {
+  const std::size_t next = index + 1;
+  return next < rows.size() && rows[next].measured->in_place ? &rows[next] : nullptr;
+}
+
 }  // namespace
 
 std::string table_head(const Prediction& prediction, const RunDescription& run) {
@@ -75,36 +133,51 @@ std::string table_head(const Prediction& prediction, const RunDescription& run) 
       run.version, run.scenario, run.cluster, run.profile,
       all_of(prediction.rows, &ResultRow::algorithm), all_of(prediction.rows, &ResultRow::protocol),
       prediction.channels, prediction.fidelity, prediction.seed);
-  text += fmt::format("# {0:>10}  {0:>12}  {0:>8}  {0:>6}  {0:>6}", "");
-  text += "           out-of-place                       in-place          \n";
-  text += fmt::format("# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}", "size", "count", "type", "redop",
-                      "root");
-  const std::string names =
-      fmt::format("  {:>7}  {:>6}  {:>6} {:>6}", "time", "algbw", "busbw", "#wrong");
-  text += names + names + "   limited by\n";
-  text += fmt::format("# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}", "(B)", "(elements)", "", "", "");
-  const std::string units =
-      fmt::format("  {:>7}  {:>6}  {:>6}  {:>5}", "(us)", "(GB/s)", "(GB/s)", "");
-  return text + units + units + "\n";
+  return text + column_heads("   limited by", "");
 }
 
 std::string table_row(const ResultRow& row) {
-  const int root = row.collective == Collective::kBroadcast ? 0 : -1;
-  const std::string half =
-      fmt::format("  {:>7}  {:6.2f}  {:6.2f}  {:>5}", nccl_time(microseconds(row.time)),
-                  algbw(row.size, row.time) / 1e9, busbw_gigabytes(row), "N/A");
-  return fmt::format("{:>12}  {:>12}  {:>8}  {:>6}  {:>6}{}{}   {}\n", row.size.count,
-                     nccl_count(row), nccl_name(row.datatype), nccl_reduction(row), root, half,
-                     half, row.limited_by);
+  const std::string half = half_row(row, "N/A");
+  return fmt::format("{}{}{}   {}\n", row_start(row), half, half, row.limited_by);
 }
 
 std::string table_foot(const Prediction& prediction) {
-  double sum = 0;
-  for (const ResultRow& row : prediction.rows) sum += busbw_gigabytes(row);
-  const double mean =
-      prediction.rows.empty() ? 0 : sum / static_cast<double>(prediction.rows.size());
-  // The blank at the end is nccl-tests' own.
-  return fmt::format("# Out of bounds values : 0 OK\n# Avg bus bandwidth    : {:g} \n#\n", mean);
+  return foot(0, mean_busbw(prediction.rows));
+}
+
+std::string table_head(const Measurement& measurement, const RunDescription& run) {
+  std::string facts;
+  for (const auto& [name, value] : measurement.facts) facts += fmt::format(", {} {}", name, value);
+  std::string text = fmt::format(
+      "# gradhaul {}: scenario {}, ranks as of {}, profile {}, algorithm {}, protocol {}, "
+      "channels {}, measured over backend {}{}\n#\n",
+      run.version, run.scenario, run.cluster, run.profile,
+      all_of(measurement.rows, &ResultRow::algorithm),
+      all_of(measurement.rows, &ResultRow::protocol), measurement.channels, measurement.backend,
+      facts);
+  const std::string names =
+      fmt::format("   {:>5}  {:>7}  {:>7}  {:>7}", "iters", "min", "p50", "p99");
+  const std::string units =
+      fmt::format("   {:>5}  {:>7}  {:>7}  {:>7}", "", "(us)", "(us)", "(us)");
+  return text + column_heads(names + names, units + units);
+}
+
+std::string table_rows(const Measurement& measurement) {
+  std::string text;
+  for (std::size_t i = 0; i < measurement.rows.size(); ++i) {
+    const ResultRow& row = measurement.rows[i];
+    if (row.measured->in_place) continue;
+    const ResultRow* in_place = in_place_after(measurement.rows, i);
+    text += fmt::format("{}{}{}{}{}\n", row_start(row), measured_half(&row),
+                        measured_half(in_place), spread(&row), spread(in_place));
+  }
+  return text;
+}
+
+std::string table_foot(const Measurement& measurement) {
+  const auto wrong = [](const ResultRow& row) { return row.measured->wrong > 0; };
+  const auto halves = std::count_if(measurement.rows.begin(), measurement.rows.end(), wrong);
+  return foot(static_cast<std::size_t>(halves), mean_busbw(measurement.rows));
 }
 
 }  // namespace gradhaul

@@ -4,7 +4,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdlib>
 #include <exception>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,15 +14,17 @@
 #include "scenarios/command_context.h"
 #include "scenarios/did_you_mean.h"
 #include "scenarios/exit_status.h"
+#include "scenarios/launched_rank.h"
+#include "scenarios/measure_command.h"
 #include "scenarios/predict_command.h"
 #include "scenarios/show_command.h"
 
 namespace gradhaul {
 namespace {
 
-const std::vector<std::string> kVerbs{"predict", "show", "check"};
+const std::vector<std::string> kVerbs{"predict", "measure", "show", "check"};
 // Verbs that other versions have.
-const std::vector<std::string> kAbsentVerbs{"measure", "compare",   "sweep", "explain",
+const std::vector<std::string> kAbsentVerbs{"compare", "sweep",     "explain",
                                             "import",  "calibrate", "doctor"};
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
@@ -41,6 +45,7 @@ std::string verb_problem(const std::string& verb) {
 
 struct CommandLine {
   PredictOptions predict;
+  MeasureOptions measure;
   std::string progress = "auto";
   std::string trace;
   std::string plot;
@@ -79,6 +84,41 @@ void add_predict(CLI::App& app, CommandLine& line) {
       ->type_name("WHEN");
 }
 
+void add_measure(CLI::App& app, CommandLine& line) {
+  MeasureOptions& measure = line.measure;
+  CLI::App* command = app.add_subcommand("measure", "The same on real ranks: timed and checked");
+  command->add_option("SCENARIO", measure.scenario, kScenarioHelp)->required();
+  command->add_option("--backend", measure.backend, "What moves the bytes: loopback or tcp")
+      ->required()
+      ->type_name("NAME");
+  command
+      ->add_option("--ranks", measure.ranks, "So many ranks, one a node, instead of the scenario's")
+      ->check(CLI::Range(2, 1 << 20))
+      ->type_name("N");
+  command->add_option("--rank", measure.rank, "Be this rank; start the others yourself")
+      ->check(CLI::Range(0, 1 << 20))
+      ->type_name("R");
+  command->add_option("--rendezvous", measure.rendezvous, "Where rank 0 listens")
+      ->type_name("HOST:PORT");
+  add_settings(command, measure.settings);
+  command
+      ->add_option("--iterations", measure.iterations,
+                   "Timed runs of each size; without: up to 20, in some seconds")
+      ->check(CLI::Range(1, 1 << 30))
+      ->type_name("N");
+  command->add_option("--warmup", measure.warmup, "Runs before these; without: up to 5")
+      ->check(CLI::Range(0, 1 << 30))
+      ->type_name("N");
+  command->add_option("--timeout", measure.timeout, "Give up after so long without progress (30s)")
+      ->type_name("TIME");
+  command->add_option("--json", measure.json, "Write the result file")->type_name("FILE");
+  command->add_option("--csv", measure.csv, "Write the rows")->type_name("FILE");
+  command->add_option("--progress", line.progress, "auto (on a terminal), on or off")
+      ->check(CLI::IsMember({"auto", "on", "off"}))
+      ->type_name("WHEN");
+  command->add_flag("--started-by-measure", measure.started_by_measure)->group("");
+}
+
 void add_show(CLI::App& app, CommandLine& line) {
   CLI::App* command =
       app.add_subcommand("show", "The scenario with every default filled in; the topology");
@@ -93,8 +133,23 @@ void add_check(CLI::App& app, CommandLine& line) {
   add_settings(command, line.check.settings);
 }
 
+std::optional<std::string> environment(const char* name) {
+  const char* const value = *name == '\0' ? nullptr : std::getenv(name);
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+ProgressMode progress_mode(const std::string& word) {
+  if (word == "on") return ProgressMode::kOn;
+  return word == "off" ? ProgressMode::kOff : ProgressMode::kAuto;
+}
+
 int run(const CLI::App& app, CommandLine& line, const CommandContext& context) {
   if (app.got_subcommand("show")) return run_show(line.show, context);
+  if (app.got_subcommand("measure")) {
+    line.measure.progress = progress_mode(line.progress);
+    line.measure.launched = launched_rank(environment);
+    return run_measure(line.measure, context);
+  }
   if (app.got_subcommand("check")) return run_check(line.check, context);
   for (const auto& [option, value] :
        {std::pair{"--trace", line.trace}, std::pair{"--plot", line.plot}}) {
@@ -102,9 +157,7 @@ int run(const CLI::App& app, CommandLine& line, const CommandContext& context) {
     complain(fmt::format("{} is not available in this version", option));
     return kBadInput;
   }
-  line.predict.progress = line.progress == "on"    ? ProgressMode::kOn
-                          : line.progress == "off" ? ProgressMode::kOff
-                                                   : ProgressMode::kAuto;
+  line.predict.progress = progress_mode(line.progress);
   return run_predict(line.predict, context);
 }
 
@@ -118,7 +171,9 @@ int main_of(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(fmt::format("Not in this version: {}.", fmt::join(kAbsentVerbs, ", ")));
   CommandLine line;
+  line.measure.arguments.assign(argv + 1, argv + argc);
   add_predict(app, line);
+  add_measure(app, line);
   add_show(app, line);
   add_check(app, line);
   try {

@@ -102,7 +102,8 @@ int predict_scenario(const PredictOptions& options, const CommandContext& contex
     prediction = predict(request);
   }
   complete_notes(scenario, prediction);
-  const RunDescription run = describe_run(request, scenario.name, context.version);
+  const RunDescription run =
+      describe_run(request.cluster, request.communication, scenario.name, context.version);
   const bool printed = print(report(prediction, run));
   if (!printed) complain("standard output could not be written");
   const bool written = write_outputs(options, prediction, scenario, context);

@@ -60,6 +60,16 @@ void CpuReducer::complete_oldest(std::int32_t stream, CompletionSink& sink) {
       {.kind = CompletionKind::kReduceDone, .status = CompletionStatus::kOk, .id = stream});
 }
 
+bool CpuReducer::complete_one_of_each(CompletionSink& sink) {
+  if (pending_ == 0) return false;
+  // Posts from inside a completion may add streams.
+  const auto streams = static_cast<std::int32_t>(streams_.size());
+  for (std::int32_t stream = 0; stream < streams; ++stream) {
+    if (pending(stream) > 0) complete_oldest(stream, sink);
+  }
+  return true;
+}
+
 void CpuReducer::compute(const ReduceRequest& request) const {
   const Bytes length = size_of(request.datatype) * request.count;
   const std::span<std::byte> target = bytes_at(memory_, request.target, length);

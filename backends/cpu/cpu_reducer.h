@@ -27,6 +27,8 @@ class CpuReducer final : public Reducer {
   std::size_t pending(std::int32_t stream) const;
   // Computes the oldest request of `stream`, of which there is one, and delivers its kReduceDone.
   void complete_oldest(std::int32_t stream, CompletionSink& sink);
+  // The oldest request of each stream that has one; whether there was any.
+  bool complete_one_of_each(CompletionSink& sink);
 
  private:
   void compute(const ReduceRequest& request) const;

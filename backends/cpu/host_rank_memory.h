@@ -1,0 +1,43 @@
+#pragma once
+
+// A rank's data in host memory, added up by the CPU.
+
+#include <optional>
+
+#include "backends/cpu/cpu_reducer.h"
+#include "backends/measure/rank_memory.h"
+
+namespace gradhaul {
+
+// Anonymous pages, zero until they are touched: slots that are never used cost nothing.
+class HostPages {
+ public:
+  HostPages() = default;
+  explicit HostPages(Bytes size);  // throws std::bad_alloc
+  ~HostPages();
+  HostPages(HostPages&& other) noexcept;
+  HostPages& operator=(HostPages&& other) noexcept;
+  std::span<std::byte> bytes() const { return bytes_; }
+
+ private:
+  std::span<std::byte> bytes_;
+};
+
+class HostRankMemory final : public RankMemory {
+ public:
+  void prepare(const RankMemorySizes& sizes) override;
+  HostMemory regions() const override { return regions_; }
+  Reducer& reducer() override { return *reducer_; }
+  bool poll(CompletionSink& sink) override { return reducer_->complete_one_of_each(sink); }
+  void write(BufferRef to, std::span<const std::byte> bytes) override;
+  void read(BufferRef from, std::span<std::byte> bytes) override;
+
+ private:
+  HostPages input_;
+  HostPages output_;
+  HostPages slots_;
+  HostMemory regions_;
+  std::optional<CpuReducer> reducer_;
+};
+
+}  // namespace gradhaul

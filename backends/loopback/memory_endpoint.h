@@ -1,0 +1,44 @@
+#pragma once
+
+// Ranks as threads of one process: a write is a copy into the peer's slot, by the sender. What is
+// measured so is what memory and cores give, and what the collective itself costs.
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "backends/loopback/memory_link.h"
+#include "backends/measure/endpoint_maker.h"
+
+namespace gradhaul {
+
+// Where the threads find each other's links and slots; outlives their makers.
+class MemoryMeetingPlace {
+ public:
+  struct Joint {
+    std::unique_ptr<MemoryLink> link;
+    std::byte* slots = nullptr;  // of the receiver
+  };
+  // Whoever comes first makes the link.
+  Joint& joint(const ConnectionKey& key, int slots);
+  void clear();
+
+ private:
+  std::mutex mutex_;
+  std::map<ConnectionKey, Joint> joints_;
+};
+
+class MemoryEndpointMaker final : public EndpointMaker {
+ public:
+  MemoryEndpointMaker(MemoryMeetingPlace& place, Exchange& exchange)
+      : place_(place), exchange_(exchange) {}
+  std::unique_ptr<Endpoint> make(const EndpointRequest& request) override;
+
+ private:
+  MemoryMeetingPlace& place_;
+  Exchange& exchange_;
+};
+
+}  // namespace gradhaul

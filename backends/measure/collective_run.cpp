@@ -1,0 +1,97 @@
+#include "backends/measure/collective_run.h"
+
+#include <algorithm>
+
+#include "backends/measure/awaited_peer.h"
+#include "backends/measure/rank_failed.h"
+
+namespace gradhaul {
+namespace {
+
+using std::chrono_literals::operator""us;
+using std::chrono_literals::operator""ms;
+
+// A peer that has a core answers within microseconds; one that has not needs ours.
+constexpr int kPollsBeforeWaiting = 20;
+constexpr auto kWait = 1000us;
+constexpr auto kBetweenLooks = 20ms;
+
+}  // namespace
+
+CollectiveRun::CollectiveRun(const Schedule& schedule, const CollectiveRunSettings& settings,
+                             Exchange& exchange, Endpoint& endpoint, RankMemory& memory)
+    : schedule_(schedule),
+      settings_(settings),
+      exchange_(exchange),
+      endpoint_(endpoint),
+      memory_(memory) {}
+
+void CollectiveRun::prepare() { engine_.emplace(schedule_, exchange_.rank(), settings_.engine); }
+
+std::chrono::nanoseconds CollectiveRun::run() {
+  CollectiveEngine& engine = *engine_;
+  const Clock::time_point start = Clock::now();
+  std::optional<Clock::time_point> complete;
+  engine.start(endpoint_, memory_.reducer());
+  Clock::time_point idle_since = start;
+  Clock::time_point next_look = start + kBetweenLooks;
+  int idle_polls = 0;
+  while (true) {
+    const bool arrived = endpoint_.poll(engine);
+    const bool reduced = memory_.poll(engine);
+    if (engine.status() != CompletionStatus::kOk) watch(idle_since);
+    if (!complete && engine.complete()) complete = Clock::now();
+    if (complete && settled()) break;
+    if (arrived || reduced) {
+      idle_polls = 0;
+      continue;
+    }
+    if (++idle_polls == 1) idle_since = Clock::now();
+    if (idle_polls < kPollsBeforeWaiting) continue;
+    endpoint_.wait(kWait);
+    if (const Clock::time_point now = Clock::now(); now >= next_look) {
+      next_look = now + kBetweenLooks;
+      watch(idle_since);
+    }
+  }
+  bytes_sent_ = engine.bytes_sent();
+  return *complete - start;
+}
+
+// finished(), and what this rank sent has been read by its peers.
+bool CollectiveRun::settled() const {
+  if (!engine_->finished()) return false;
+  const EngineState& state = engine_->state();
+  for (std::size_t i = 0; i < state.ends.size(); ++i) {
+    const SendWindow& sending = state.connections[i].sending;
+    if (state.ends[i].sends && sending.credits() < sending.posted() + settings_.engine.slots) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void CollectiveRun::watch(Clock::time_point idle_since) {
+  if (const auto failure = endpoint_.failure()) fail(failure->peer, failure->what);
+  if (engine_->status() != CompletionStatus::kOk) fail(-1, "the transport failed");
+  if (const auto failure = exchange_.aborted()) throw OthersFailed(failure->what);
+  const auto idle = Clock::now() - idle_since;
+  if (idle < settings_.timeout) return;
+  const auto awaited = awaited_peer(engine_->state());
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(idle).count();
+  fail(awaited ? awaited->peer : -1,
+       "no progress for " + std::to_string(seconds) + " s, waiting for " +
+           (awaited ? awaited->what : std::string("its own reductions")));
+}
+
+void CollectiveRun::fail(Rank peer, const std::string& what) const {
+  throw RankFailed({exchange_.rank(), peer, what + "; " + progress_text()});
+}
+
+std::string CollectiveRun::progress_text() const {
+  const auto percent = static_cast<int>(engine_->progress() * 100);
+  return "in " + settings_.what + ", " + std::to_string(percent) + " % done, " +
+         std::to_string(engine_->bytes_sent().count) + " bytes sent";
+}
+
+}  // namespace gradhaul

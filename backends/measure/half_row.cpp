@@ -1,0 +1,168 @@
+#include "backends/measure/half_row.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "backends/bootstrap/wire_bytes.h"
+#include "backends/measure/test_pattern.h"
+
+namespace gradhaul {
+namespace {
+
+constexpr std::uint64_t kTimedSalt = 0;
+constexpr std::uint64_t kCheckedSalt = 1;
+constexpr std::int64_t kPiece = 1 << 20;  // bytes filled or compared at once
+// Not what any run leaves: what nobody wrote counts as wrong.
+constexpr std::byte kUnwritten{0xa5};
+
+const char* collective_name(Collective collective) {
+  switch (collective) {
+    case Collective::kAllToAll:
+      return "all_to_all";
+    case Collective::kSendRecv:
+      return "send_recv";
+    default:
+      return "all_reduce";
+  }
+}
+
+const char* algorithm_name(const MeasureRequest& request) {
+  if (request.workload.collective != Collective::kAllReduce) return "pairwise";
+  return request.communication.algorithm == Algorithm::kDoubleBinaryTree ? "double_binary_tree"
+                                                                         : "ring";
+}
+
+}  // namespace
+
+HalfRow::HalfRow(const MeasureRequest& request, const Placement& placement,
+                 const RankResources& rank, Bytes size, bool in_place)
+    : request_(request),
+      rank_(rank),
+      size_(size),
+      in_place_(in_place),
+      channels_(placement.channels),
+      element_(size_of(request.workload.datatype)) {
+  const Rank ranks = request.cluster.ranks();
+  const std::int64_t count = size.count / element_.count;
+  // all_to_all exchanges equal parts; what is left over stays where it is.
+  const bool parts = request.workload.collective == Collective::kAllToAll;
+  elements_ = parts ? count / ranks * ranks : count;
+  const Communication& communication = request.communication;
+  schedule_ = make_schedule({.collective = request.workload.collective,
+                             .algorithm = communication.algorithm,
+                             .ranks = ranks,
+                             .count = count,
+                             .datatype = request.workload.datatype,
+                             .slot_size = communication.slot_size},
+                            placement);
+  run_.engine = {request.workload.datatype, request.workload.reduction, communication.slots,
+                 communication.slot_size};
+  run_.timeout = request.timeout;
+  run_.what = std::string(collective_name(request.workload.collective)) + " of " +
+              std::to_string(size.count) + " bytes" + (in_place ? " in place" : "");
+}
+
+std::optional<ResultRow> HalfRow::measure() {
+  const std::unique_ptr<Endpoint> endpoint = make_endpoint();
+  facts_ = endpoint->facts();
+  fill(kTimedSalt);
+  CollectiveRun run(*schedule_, run_, rank_.exchange, *endpoint, rank_.memory);
+  const IterationSeries::Runner runner{[&] { run.prepare(); }, [&] { return run.run(); }};
+  const auto times =
+      IterationSeries(rank_.exchange, request_.series, request_.interrupted).times(runner);
+  if (!times) return std::nullopt;
+  // Once more, with data that no iteration before left anywhere.
+  fill(kCheckedSalt);
+  const SeriesSettings once{.iterations = 1, .warmup = 0};
+  if (!IterationSeries(rank_.exchange, once, request_.interrupted).times(runner)) {
+    return std::nullopt;
+  }
+  return row_of(*times, count_wrong(kCheckedSalt), run.bytes_sent());
+}
+
+std::unique_ptr<Endpoint> HalfRow::make_endpoint() {
+  const CollectiveEngine engine(*schedule_, rank_.exchange.rank(), run_.engine);
+  const Bytes bytes = element_ * elements_;
+  rank_.memory.prepare(
+      {.input = bytes, .output = bytes, .slots = engine.slots_bytes(), .in_place = in_place_});
+  return rank_.endpoints.make({.connections = engine.connections(),
+                               .memory = rank_.memory.regions(),
+                               .slots = request_.communication.slots,
+                               .slot_size = request_.communication.slot_size,
+                               .queue_pairs = request_.communication.queue_pairs});
+}
+
+void HalfRow::fill(std::uint64_t salt) {
+  const TestPattern pattern(
+      {request_.workload.collective, request_.workload.datatype, request_.workload.reduction,
+       request_.cluster.ranks(), elements_, salt},
+      rank_.exchange.rank());
+  const std::int64_t per_piece = kPiece / element_.count;
+  std::vector<std::byte> piece;
+  for (std::int64_t first = 0; first < elements_; first += per_piece) {
+    const std::int64_t count = std::min(per_piece, elements_ - first);
+    piece.assign(static_cast<std::size_t>(count * element_.count), kUnwritten);
+    if (!in_place_) rank_.memory.write({Region::kOutput, element_ * first}, piece);
+    pattern.input(first, piece);
+    rank_.memory.write({Region::kInput, element_ * first}, piece);
+  }
+}
+
+std::int64_t HalfRow::count_wrong(std::uint64_t salt) {
+  const TestPattern pattern(
+      {request_.workload.collective, request_.workload.datatype, request_.workload.reduction,
+       request_.cluster.ranks(), elements_, salt},
+      rank_.exchange.rank());
+  const std::int64_t per_piece = kPiece / element_.count;
+  const auto element = static_cast<std::size_t>(element_.count);
+  std::vector<std::byte> found;
+  std::vector<std::byte> expected;
+  std::int64_t wrong = 0;
+  for (std::int64_t first = 0; first < elements_; first += per_piece) {
+    const std::int64_t count = std::min(per_piece, elements_ - first);
+    found.resize(static_cast<std::size_t>(count) * element);
+    expected.resize(found.size());
+    rank_.memory.read({Region::kOutput, element_ * first}, found);
+    pattern.expected(first, expected);
+    if (found == expected) continue;
+    for (std::size_t at = 0; at < found.size(); at += element) {
+      if (std::memcmp(&found[at], &expected[at], element) != 0) ++wrong;
+    }
+  }
+  return wrong;
+}
+
+ResultRow HalfRow::row_of(const std::vector<std::chrono::nanoseconds>& times, std::int64_t wrong,
+                          Bytes sent) {
+  WireWriter mine;
+  mine.i64(wrong);
+  mine.i64(sent.count);
+  std::int64_t wrong_of_all = 0;
+  for (const std::vector<std::byte>& record : rank_.exchange.all_gather(mine.bytes())) {
+    WireReader theirs(record);
+    wrong_of_all += theirs.i64();
+    sent = std::max(sent, Bytes{theirs.i64()});
+  }
+  const TimeSummary summary = summary_of(times);
+  ResultRow row;
+  row.collective = request_.workload.collective;
+  row.algorithm = algorithm_name(request_);
+  row.protocol = "simple";
+  row.channels = channels_;
+  row.ranks = request_.cluster.ranks();
+  row.size = size_;
+  row.count = size_.count / element_.count;
+  row.datatype = request_.workload.datatype;
+  row.reduction = request_.workload.reduction;
+  row.time = summary.mean;
+  row.bytes_sent_per_rank = sent;
+  row.measured = IterationTimes{.in_place = in_place_,
+                                .wrong = wrong_of_all,
+                                .iterations = static_cast<int>(times.size()),
+                                .min = summary.min,
+                                .p50 = summary.p50,
+                                .p99 = summary.p99};
+  return row;
+}
+
+}  // namespace gradhaul

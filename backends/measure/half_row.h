@@ -1,0 +1,49 @@
+#pragma once
+
+// One size, in place or not: half a row of nccl-tests' table.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backends/measure/collective_run.h"
+#include "backends/measure/measure.h"
+#include "core/make_schedule.h"
+#include "core/placement.h"
+
+namespace gradhaul {
+
+class HalfRow {
+ public:
+  // All outlive it.
+  HalfRow(const MeasureRequest& request, const Placement& placement, const RankResources& rank,
+          Bytes size, bool in_place);
+
+  // Nothing where a rank was interrupted. Throws RankFailed, OthersFailed, ExchangeError,
+  // std::bad_alloc.
+  std::optional<ResultRow> measure();
+  // Of the endpoint, once it has been measured.
+  const std::vector<std::pair<std::string, std::string>>& facts() const { return facts_; }
+
+ private:
+  std::unique_ptr<Endpoint> make_endpoint();
+  void fill(std::uint64_t salt);
+  std::int64_t count_wrong(std::uint64_t salt);
+  ResultRow row_of(const std::vector<std::chrono::nanoseconds>& times, std::int64_t wrong,
+                   Bytes sent);
+
+  const MeasureRequest& request_;
+  const RankResources& rank_;
+  Bytes size_;
+  bool in_place_;
+  int channels_;
+  Bytes element_;
+  std::int64_t elements_;  // of input and output
+  std::unique_ptr<Schedule> schedule_;
+  CollectiveRunSettings run_;
+  std::vector<std::pair<std::string, std::string>> facts_;
+};
+
+}  // namespace gradhaul

@@ -1,0 +1,103 @@
+#include "backends/measure/measure.h"
+
+#include <algorithm>
+#include <new>
+
+#include "backends/bootstrap/failure_order.h"
+#include "backends/bootstrap/wire_bytes.h"
+#include "backends/measure/half_row.h"
+#include "backends/measure/rank_failed.h"
+#include "core/placement.h"
+
+namespace gradhaul {
+namespace {
+
+std::string failure_sentence(const RankFailure& failure) {
+  const std::string who = "rank " + std::to_string(failure.rank) + ": ";
+  return who + failure.what;
+}
+
+class RankMeasurement {
+ public:
+  RankMeasurement(const MeasureRequest& request, const RankResources& rank)
+      : request_(request),
+        rank_(rank),
+        placement_(place(request.cluster, request.communication, request.workload.collective)) {
+    measured_.channels = placement_.channels;
+    measured_.rings = placement_.rings;
+    measured_.notes = placement_.notes;
+  }
+
+  Measurement run() {
+    try {
+      run_rows();
+    } catch (const RankFailed& failed) {
+      give_up(failed.failure());
+    } catch (const OthersFailed&) {
+      tell_failures();
+    } catch (const ExchangeError& error) {
+      if (rank_.exchange.aborted()) {
+        tell_failures();
+      } else {
+        give_up({rank_.exchange.rank(), -1, error.what()});
+      }
+    } catch (const WireError& error) {
+      give_up({rank_.exchange.rank(), -1, error.what()});
+    } catch (const std::bad_alloc&) {
+      give_up({rank_.exchange.rank(), -1, "out of memory"});
+    }
+    return std::move(measured_);
+  }
+
+ private:
+  void run_rows() {
+    const bool in_place_too = runs_in_place(request_.workload.collective);
+    const std::size_t halves = request_.workload.sizes.size() * (in_place_too ? 2 : 1);
+    for (const Bytes asked : request_.workload.sizes) {
+      const std::int64_t element = size_of(request_.workload.datatype).count;
+      const Bytes size{asked.count / element * element};
+      // A size is finished when both of its halves are.
+      std::vector<ResultRow> rows;
+      for (const bool in_place : {false, true}) {
+        if (in_place && !in_place_too) continue;
+        if (request_.progress != nullptr) {
+          const auto done = static_cast<double>(measured_.rows.size() + rows.size());
+          request_.progress->on_progress(done / static_cast<double>(halves), size);
+        }
+        HalfRow half(request_, placement_, rank_, size, in_place);
+        const std::optional<ResultRow> row = half.measure();
+        measured_.interrupted = !row;
+        if (!row) return;
+        if (measured_.facts.empty()) measured_.facts = half.facts();
+        rows.push_back(*row);
+      }
+      measured_.rows.insert(measured_.rows.end(), rows.begin(), rows.end());
+    }
+  }
+
+  void give_up(const RankFailure& failure) {
+    rank_.exchange.abort(failure);
+    tell_failures();
+  }
+
+  void tell_failures() {
+    const std::vector<RankFailure> failures = by_likeliest_cause(rank_.exchange.failures());
+    for (const RankFailure& failure : failures) {
+      measured_.failures.push_back(failure_sentence(failure));
+    }
+    if (failures.empty()) measured_.failures.emplace_back("the run failed, and nobody says why");
+  }
+
+  const MeasureRequest& request_;
+  const RankResources& rank_;
+  Placement placement_;
+  Measurement measured_;
+};
+
+}  // namespace
+
+Measurement measure(const MeasureRequest& request, const RankResources& rank) {
+  return RankMeasurement(request, rank).run();
+}
+
+}  // namespace gradhaul

@@ -1,0 +1,44 @@
+#pragma once
+
+// Measures a workload on real ranks: this is one rank's part, and all run it at once. For each size
+// and each half (out of place, in place where the collective can be) it joins the connections,
+// warms up, times iterations, and runs once more with other data to count what comes out wrong.
+
+#include <atomic>
+#include <chrono>
+#include <optional>
+
+#include "backends/measure/endpoint_maker.h"
+#include "backends/measure/iteration_series.h"
+#include "backends/measure/rank_memory.h"
+#include "core/cluster.h"
+#include "core/communication.h"
+#include "core/prediction_request.h"
+#include "core/result.h"
+#include "core/workload.h"
+
+namespace gradhaul {
+
+struct MeasureRequest {
+  Cluster cluster;  // says who sits where; nothing of it is built
+  Workload workload;
+  Communication communication;
+  SeriesSettings series;               // of each half of a row
+  std::chrono::nanoseconds timeout{};  // without any progress
+  ProgressSink* progress = nullptr;    // of this rank
+  const std::atomic<bool>* interrupted = nullptr;
+};
+
+// What a rank holds for a run. All outlive it.
+struct RankResources {
+  Exchange& exchange;
+  EndpointMaker& endpoints;
+  RankMemory& memory;
+};
+
+// The same rows on every rank, but for what a rank that failed did not hear of any more. Never
+// throws for what happens in the world: that stands in Measurement::failures, and the rows that
+// were finished are there. `backend` and `cost` are for the caller to fill in.
+Measurement measure(const MeasureRequest& request, const RankResources& rank);
+
+}  // namespace gradhaul

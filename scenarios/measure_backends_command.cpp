@@ -1,0 +1,205 @@
+#include "scenarios/measure_backends_command.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "backends/bootstrap/agreement.h"
+#include "backends/bootstrap/tcp_exchange.h"
+#include "backends/bootstrap/thread_exchange.h"
+#include "backends/cpu/host_rank_memory.h"
+#include "backends/loopback/memory_endpoint.h"
+#include "backends/measure/measure.h"
+#include "backends/tcp/tcp_endpoint_maker.h"
+#include "scenarios/did_you_mean.h"
+#include "scenarios/interruption.h"
+#include "scenarios/rank_processes.h"
+
+namespace gradhaul {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono_literals::operator""s;
+
+// For a half row without a given number of iterations.
+constexpr auto kBudget = 2s;
+// What a host fills, copies and compares in a second at the least, all ranks together.
+constexpr double kSlowestMemory = 200e6;
+
+const std::vector<std::string> kBackends{"loopback", "tcp"};
+const std::vector<std::string> kAbsentBackends{"verbs"};
+
+[[noreturn]] void refuse_backend(const std::string& backend) {
+  const bool absent = backend == kAbsentBackends.front();
+  Problems problems;
+  problems.add({.source = "--backend " + backend},
+               absent ? fmt::format("not available in this version; it has {}", join_or(kBackends))
+                      : fmt::format("there is no such backend{}; this version has {}",
+                                    did_you_mean(backend, kBackends), join_or(kBackends)));
+  throw ConfigError(problems.sorted());
+}
+
+MeasureRequest request_of(const MeasureOptions& options, const MeasurePlan& plan,
+                          const std::atomic<bool>& interrupted) {
+  MeasureRequest request;
+  request.cluster = plan.scenario.cluster;
+  request.workload = plan.scenario.workload;
+  request.communication = plan.scenario.communication;
+  request.series = {.iterations = options.iterations, .warmup = options.warmup, .budget = kBudget};
+  request.timeout = plan.timeout;
+  request.interrupted = &interrupted;
+  return request;
+}
+
+// Between two meetings of the ranks some only fill or compare memory, and share a host doing so.
+milliseconds meeting_deadline(const MeasurePlan& plan) {
+  Bytes largest;
+  for (const Bytes size : plan.scenario.workload.sizes) largest = std::max(largest, size);
+  const double bytes = 4.0 * plan.ranks * static_cast<double>(largest.count);
+  return std::chrono::duration_cast<milliseconds>(plan.timeout) +
+         milliseconds(static_cast<std::int64_t>(bytes / kSlowestMemory * 1000));
+}
+
+// All ranks as threads of this process.
+Measurement measure_threads(const MeasureOptions& options, const MeasurePlan& plan) {
+  MeasureRequest request = request_of(options, plan, catch_interruption());
+  ProgressBar progress(options.progress);
+  ThreadGroup group(plan.ranks, meeting_deadline(plan));
+  MemoryMeetingPlace place;
+  Measurement result;
+  const auto run_rank = [&](int rank) {
+    ThreadExchange exchange(group, rank);
+    MemoryEndpointMaker endpoints(place, exchange);
+    HostRankMemory memory;
+    MeasureRequest mine = request;
+    if (rank == 0) mine.progress = &progress;
+    Measurement measured = measure(mine, {exchange, endpoints, memory});
+    if (rank == 0) result = std::move(measured);
+  };
+  std::vector<std::thread> threads;
+  for (int rank = 1; rank < plan.ranks; ++rank) threads.emplace_back(run_rank, rank);
+  run_rank(0);
+  for (std::thread& thread : threads) thread.join();
+  return result;
+}
+
+SocketAddress rendezvous_of(const MeasurePlan& plan) {
+  // Rank 0 starts the others and tells them the port.
+  if (plan.rendezvous.empty()) return {"127.0.0.1", 0};
+  const auto address = parse_socket_address(plan.rendezvous);
+  if (address) return *address;
+  Problems problems;
+  problems.add({.source = "--rendezvous " + plan.rendezvous},
+               "not HOST:PORT, as node7:4000, 10.0.0.7:4000 or [fe80::7]:4000");
+  throw ConfigError(problems.sorted());
+}
+
+// One rank of several processes.
+class ProcessRank {
+ public:
+  ProcessRank(const MeasureOptions& options, const MeasurePlan& plan)
+      : options_(options), plan_(plan), interrupted_(catch_interruption()) {}
+
+  Measurement run() {
+    const std::unique_ptr<TcpExchange> exchange = meet();
+    MeasureRequest request = request_of(options_, plan_, interrupted_);
+    std::optional<ProgressBar> progress;
+    if (plan_.rank == 0) request.progress = &progress.emplace(options_.progress);
+    const std::unique_ptr<EndpointMaker> endpoints = make_endpoints(*exchange);
+    HostRankMemory memory;
+    Measurement measured = measure(request, {*exchange, *endpoints, memory});
+    progress.reset();
+    if (children_) tell_of_children(measured);
+    return measured;
+  }
+
+ private:
+  std::unique_ptr<TcpExchange> meet() {
+    const SocketAddress address = rendezvous_of(plan_);
+    RendezvousSettings settings;
+    settings.rank = plan_.rank;
+    settings.ranks = plan_.ranks;
+    settings.join_deadline = std::chrono::duration_cast<milliseconds>(plan_.timeout);
+    settings.deadline = meeting_deadline(plan_);
+    settings.hopeless = [this] { return no_hope(); };
+    try {
+      std::unique_ptr<TcpExchange> exchange =
+          plan_.rank == 0 ? host(address, settings) : TcpExchange::join(address, settings);
+      if (const auto difference = disagreement(*exchange, plan_.agreed)) {
+        throw RanksDisagree(*difference + "; they have to be the same on all ranks");
+      }
+      return exchange;
+    } catch (const ExchangeError& error) {
+      throw RendezvousFailed(error.what());
+    }
+  }
+
+  std::unique_ptr<TcpExchange> host(const SocketAddress& address,
+                                    const RendezvousSettings& settings) {
+    Socket listener = listen_at(address);
+    if (plan_.start == RankStart::kThisProcess) {
+      children_.emplace(options_.arguments, plan_.ranks, text_of(local_address(listener)));
+    }
+    return TcpExchange::host(std::move(listener), settings);
+  }
+
+  std::unique_ptr<EndpointMaker> make_endpoints(TcpExchange& exchange) const {
+    return std::make_unique<TcpEndpointMaker>(
+        exchange, exchange.local_host(), std::chrono::duration_cast<milliseconds>(plan_.timeout));
+  }
+
+  std::optional<std::string> no_hope() {
+    if (interrupted_) return "interrupted before all ranks had come";
+    return children_ ? children_->first_bad_end() : std::nullopt;
+  }
+
+  // How they ended, where that says more than what the others saw of it.
+  void tell_of_children(Measurement& measured) {
+    if (measured.failures.empty()) {
+      children_->wait(5s);
+      return;
+    }
+    const auto bad_end = children_->first_bad_end();
+    if (bad_end && bad_end->find("signal") != std::string::npos) {
+      measured.failures.insert(measured.failures.begin(), *bad_end);
+    }
+  }
+
+  const MeasureOptions& options_;
+  const MeasurePlan& plan_;
+  const std::atomic<bool>& interrupted_;
+  std::optional<RankProcesses> children_;
+};
+
+// Of this process and, where it started them, of the other ranks.
+RunCost cost_since(std::chrono::steady_clock::time_point start) {
+  RunCost cost;
+  cost.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage usage{};
+    getrusage(who, &usage);
+    for (const timeval& time : {usage.ru_utime, usage.ru_stime}) {
+      cost.cpu_s += static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+    }
+    cost.peak_rss_bytes = std::max<std::int64_t>(cost.peak_rss_bytes, usage.ru_maxrss * 1024);
+  }
+  return cost;
+}
+
+}  // namespace
+
+Measurement measure_with_backend(const MeasureOptions& options, const MeasurePlan& plan) {
+  const auto known = std::find(kBackends.begin(), kBackends.end(), options.backend);
+  if (known == kBackends.end()) refuse_backend(options.backend);
+  const auto start = std::chrono::steady_clock::now();
+  Measurement measured = options.backend == "loopback" ? measure_threads(options, plan)
+                                                       : ProcessRank(options, plan).run();
+  measured.backend = options.backend;
+  measured.cost = cost_since(start);
+  return measured;
+}
+
+}  // namespace gradhaul

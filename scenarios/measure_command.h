@@ -1,0 +1,37 @@
+#pragma once
+
+// gradhaul measure: the same collective on real ranks, timed and checked.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenarios/command_context.h"
+#include "scenarios/launched_rank.h"
+#include "scenarios/progress_bar.h"
+
+namespace gradhaul {
+
+struct MeasureOptions {
+  std::string scenario;
+  std::vector<std::string> settings;
+  std::string backend;
+  std::optional<int> ranks;
+  std::optional<int> rank;
+  std::string rendezvous;  // HOST:PORT
+  std::optional<int> iterations;
+  std::optional<int> warmup;
+  std::string timeout = "30s";
+  std::string json;  // empty: none is written
+  std::string csv;
+  ProgressMode progress = ProgressMode::kAuto;
+  // This process is one of several that a measure on this host started by itself.
+  bool started_by_measure = false;
+  std::optional<LaunchedRank> launched;  // as mpirun or srun says
+  std::vector<std::string> arguments;    // the command line, without the program's name
+};
+
+// The exit status.
+int run_measure(const MeasureOptions& options, const CommandContext& context);
+
+}  // namespace gradhaul

@@ -1,0 +1,37 @@
+#pragma once
+
+// What a measure was asked: read, checked, and ready for whoever runs the ranks.
+
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "scenarios/measure_command.h"
+#include "scenarios/scenario.h"
+
+namespace gradhaul {
+
+// Who starts the ranks.
+enum class RankStart : std::uint8_t {
+  kThisProcess,  // all of them on this host
+  kByHand,       // --rank
+  kLauncher,     // mpirun, srun
+};
+
+struct MeasurePlan {
+  Scenario scenario;
+  RankStart start = RankStart::kThisProcess;
+  int rank = 0;
+  int ranks = 2;
+  std::string rendezvous;  // empty: rank 0 chooses, since it starts the others
+  std::chrono::nanoseconds timeout{};
+  std::vector<std::string> notes;
+  // What must be the same on all ranks.
+  std::vector<std::pair<std::string, std::string>> agreed;
+};
+
+// Throws ConfigError.
+MeasurePlan plan_of(const MeasureOptions& options, const CommandContext& context);
+
+}  // namespace gradhaul
