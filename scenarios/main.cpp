@@ -17,6 +17,7 @@
 #include "scenarios/launched_rank.h"
 #include "scenarios/measure_command.h"
 #include "scenarios/predict_command.h"
+#include "scenarios/rdma_settings_command.h"
 #include "scenarios/show_command.h"
 
 namespace gradhaul {
@@ -84,11 +85,17 @@ void add_predict(CLI::App& app, CommandLine& line) {
       ->type_name("WHEN");
 }
 
+std::string rdma_names_text() {
+  std::string text = "there are";
+  for (const auto& [name, help] : rdma_setting_names()) text += " " + name + " (" + help + ")";
+  return text;
+}
+
 void add_measure(CLI::App& app, CommandLine& line) {
   MeasureOptions& measure = line.measure;
   CLI::App* command = app.add_subcommand("measure", "The same on real ranks: timed and checked");
   command->add_option("SCENARIO", measure.scenario, kScenarioHelp)->required();
-  command->add_option("--backend", measure.backend, "What moves the bytes: loopback or tcp")
+  command->add_option("--backend", measure.backend, "What moves the bytes: loopback, tcp or verbs")
       ->required()
       ->type_name("NAME");
   command
@@ -101,6 +108,14 @@ void add_measure(CLI::App& app, CommandLine& line) {
   command->add_option("--rendezvous", measure.rendezvous, "Where rank 0 listens")
       ->type_name("HOST:PORT");
   add_settings(command, measure.settings);
+  command
+      ->add_option_function<std::vector<std::string>>(
+          "--rdma", [&measure](const std::vector<std::string>& values) { measure.rdma = values; },
+          "Of verbs, as devices=mlx5_0 or gid_index=3; " + rdma_names_text())
+      ->type_name("NAME=VALUE")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
   command
       ->add_option("--iterations", measure.iterations,
                    "Timed runs of each size; without: up to 20, in some seconds")

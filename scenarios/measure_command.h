@@ -19,6 +19,7 @@ struct MeasureOptions {
   std::optional<int> ranks;
   std::optional<int> rank;
   std::string rendezvous;  // HOST:PORT
+  std::vector<std::string> rdma;  // NAME=VALUE, of the backend verbs
   std::optional<int> iterations;
   std::optional<int> warmup;
   std::string timeout = "30s";

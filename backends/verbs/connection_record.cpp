@@ -168,24 +168,20 @@ ConnectionRecord decode(std::span<const std::byte> bytes) {
   return record;
 }
 
-std::string first_difference(const std::vector<ConnectionRecord>& records) {
-  const auto differs = [&](std::size_t rank, const char* name, std::uint64_t there,
-                           std::uint64_t here) {
-    return "rank " + std::to_string(rank) + " uses " + name + " " + std::to_string(there) +
-           ", rank 0 " + std::to_string(here);
+std::string first_difference(const ConnectionRecord& rank0, const ConnectionRecord& other) {
+  struct Setting {
+    const char* name;
+    std::uint64_t there;
+    std::uint64_t here;
   };
-  for (std::size_t rank = 1; rank < records.size(); ++rank) {
-    const ConnectionRecord& a = records[0];
-    const ConnectionRecord& b = records[rank];
-    if (b.slot_size != a.slot_size) return differs(rank, "slot_size", b.slot_size, a.slot_size);
-    if (b.slots != a.slots) return differs(rank, "slots", b.slots, a.slots);
-    if (b.queue_pairs != a.queue_pairs) {
-      return differs(rank, "queue_pairs", b.queue_pairs, a.queue_pairs);
-    }
-    if (b.split_writes != a.split_writes) {
-      return differs(rank, "split_over_queue_pairs", b.split_writes ? 1 : 0,
-                     a.split_writes ? 1 : 0);
-    }
+  for (const Setting& setting :
+       {Setting{"slot_size", rank0.slot_size, other.slot_size},
+        Setting{"slots", rank0.slots, other.slots},
+        Setting{"queue_pairs", rank0.queue_pairs, other.queue_pairs},
+        Setting{"split", rank0.split_writes ? 1U : 0U, other.split_writes ? 1U : 0U}}) {
+    if (setting.there == setting.here) continue;
+    return std::string(setting.name) + " is " + std::to_string(setting.here) + ", that of rank 0 " +
+           std::to_string(setting.there);
   }
   return "";
 }

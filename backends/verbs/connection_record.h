@@ -55,7 +55,7 @@ std::vector<std::byte> encode(const ConnectionRecord& record);
 ConnectionRecord decode(std::span<const std::byte> bytes);
 
 // The first setting that must be alike and is not, in words; empty: none.
-// "rank 3 uses slot_size 524288, rank 0 1048576"
-std::string first_difference(const std::vector<ConnectionRecord>& records);
+// "slot_size is 524288, that of rank 0 1048576"
+std::string first_difference(const ConnectionRecord& rank0, const ConnectionRecord& other);
 
 }  // namespace gradhaul

@@ -83,8 +83,11 @@ void survey_device(VerbsLibrary& verbs, ibv_device* device, const DeviceFilter& 
                   .attributes = {}};
     std::string reason;
     if (!filter.takes(name, number)) {
-      reason = "left out by the list of devices";
-    } else if (!port.context) {
+      survey.left_out.push_back(port.name() + ": left out by the list of devices");
+      context = std::move(port.context);
+      continue;
+    }
+    if (!port.context) {
       reason = "can't be opened again: " + errno_text(errno);
     } else if (const int error = verbs.query_port(port.context.get(), port.port, &port.attributes);
                error != 0) {

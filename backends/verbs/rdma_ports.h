@@ -39,8 +39,9 @@ struct RdmaPort {
 };
 
 struct PortSurvey {
-  std::vector<RdmaPort> usable;      // by PCI path, name and port: alike on all ranks of a host
-  std::vector<std::string> skipped;  // "mlx5_1 port 1: DOWN (Polling), not ACTIVE: …"
+  std::vector<RdmaPort> usable;       // by PCI path, name and port: alike on all ranks of a host
+  std::vector<std::string> skipped;   // "mlx5_1 port 1: DOWN (Polling), not ACTIVE: …"
+  std::vector<std::string> left_out;  // by the filter
 };
 
 // Throws VerbsError where devices can't be listed.

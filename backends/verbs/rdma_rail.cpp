@@ -48,8 +48,9 @@ void note_rail(const RdmaRail& rail, const VerbsSettings& settings,
   }
 }
 
-[[noreturn]] void throw_without_rails(const VerbsSettings& settings,
-                                      const std::vector<std::string>& skipped) {
+[[noreturn]] void throw_without_rails(const VerbsSettings& settings, const PortSurvey& survey) {
+  std::vector<std::string> skipped = survey.skipped;
+  skipped.insert(skipped.end(), survey.left_out.begin(), survey.left_out.end());
   std::string text = settings.devices.empty()
                          ? "no RDMA port can be used"
                          : "no RDMA port of `" + settings.devices + "` can be used";
@@ -77,7 +78,7 @@ std::vector<RdmaRail> open_rails(VerbsLibrary& verbs, const VerbsSettings& setti
       survey.skipped.push_back(name + ": " + error.what());
     }
   }
-  if (rails.empty()) throw_without_rails(settings, survey.skipped);
+  if (rails.empty()) throw_without_rails(settings, survey);
   for (const std::string& reason : survey.skipped) notes.push_back("not used: " + reason);
   return rails;
 }

@@ -20,6 +20,7 @@ constexpr int kPolled = 16;  // completions taken from a queue at once
 // Looking for events and overdue writes costs a system call: seldom, and by the clock.
 constexpr int kPollsBetweenLooks = 256;
 constexpr std::chrono::milliseconds kLookInterval{10};
+constexpr std::chrono::microseconds kSpin{50};  // some round trips of a network
 
 }  // namespace
 
@@ -84,6 +85,7 @@ bool VerbsEndpoint::poll(CompletionSink& sink) {
     }
   }
   due_.clear();
+  if (any) idle_ = false;
   polling_ = false;
   ring_staged();
   return any;
@@ -225,7 +227,10 @@ void VerbsEndpoint::find_overdue(Clock::time_point now) {
 }
 
 void VerbsEndpoint::wait(std::chrono::microseconds most) {
-  if (!settings_.completion_events) {
+  if (!std::exchange(idle_, true)) idle_since_ = Clock::now();
+  const bool spins =
+      settings_.completion == CompletionMode::kAdaptive && Clock::now() - idle_since_ < kSpin;
+  if (settings_.completion == CompletionMode::kPolling || spins) {
     std::this_thread::yield();  // ranks may be more than cores
     return;
   }
@@ -265,22 +270,20 @@ std::vector<std::pair<std::string, std::string>> VerbsEndpoint::facts() const {
   for (const UsedRail& used : used_) {
     const RdmaRail& rail = *used.rail;
     facts.emplace_back("device", rail.port.name());
-    facts.emplace_back("link_layer", rail.ethernet() ? "Ethernet" : "InfiniBand");
     facts.emplace_back("gid", std::to_string(rail.gid.index) + " (" + rail.gid.why + ")");
-    facts.emplace_back("active_mtu", std::to_string(mtu_bytes(rail.port.attributes.active_mtu)));
     facts.emplace_back("relaxed_ordering", used.relaxed ? "asked for" : "off");
   }
-  if (!wires_.empty()) facts.emplace_back("path", wires_.front().path);
+  if (!wires_.empty()) facts.emplace_back("mtu", std::to_string(mtu_bytes(wires_.front().mtu)));
   facts.emplace_back("queue_pairs", std::to_string(settings_.queue_pairs));
   facts.emplace_back(
       "writes", settings_.split_writes ? "split over queue pairs" : "alternate over queue pairs");
   facts.emplace_back("service_level", std::to_string(settings_.service_level));
   facts.emplace_back("traffic_class", std::to_string(settings_.traffic_class));
-  facts.emplace_back("retries", "timeout " + std::to_string(settings_.timeout) + ", retry " +
-                                    std::to_string(settings_.retry) + ", rnr_retry " +
-                                    std::to_string(settings_.rnr_retry));
-  facts.emplace_back("completion", settings_.completion_events ? "events" : "polling");
-  facts.emplace_back("gpu_memory", "none");
+  facts.emplace_back("timeout", std::to_string(settings_.timeout));
+  facts.emplace_back("retry", std::to_string(settings_.retry));
+  facts.emplace_back("completion", settings_.completion == CompletionMode::kPolling  ? "polling"
+                                   : settings_.completion == CompletionMode::kEvents ? "events"
+                                                                                     : "adaptive");
   return facts;
 }
 

@@ -37,9 +37,8 @@ class VerbsEndpoint final : public Endpoint {
   std::optional<RankFailure> failure() const override { return failure_; }
   std::vector<std::pair<std::string, std::string>> facts() const override;
 
-  // With completion events: sleeps until a completion or event comes, or so long. Otherwise returns
-  // at once. The first call after a poll() only asks to be woken, and wants another poll() before
-  // the next, or what came in between would be slept over.
+  // Sleeps as CompletionMode says. The first call that would sleep only asks to be woken, and wants
+  // another poll() before the next, or what came in between would be slept over.
   void wait(std::chrono::microseconds most) override;
 
   // What was rung, signalled and posted by all queue pairs so far.
@@ -49,6 +48,10 @@ class VerbsEndpoint final : public Endpoint {
     std::int64_t posted = 0;
   };
   Doorbells doorbells() const;
+  // "mlx5_0 port 1 (10.0.0.1) to mlx5_1 port 1 (10.0.0.2), MTU 4096"
+  const std::string& path(ConnectionId id) const {
+    return wires_[static_cast<std::size_t>(id)].path;
+  }
   const VerbsConnection& connection(ConnectionId id) const {
     return connections_[static_cast<std::size_t>(id)];
   }
@@ -72,7 +75,8 @@ class VerbsEndpoint final : public Endpoint {
   // What is known of a connection apart from its traffic.
   struct Wire {
     std::size_t rail = 0;  // into used_
-    std::string path;      // "mlx5_0 port 1, QP 17 (10.0.0.1) to QP 18 (10.0.0.2), MTU 4096"
+    std::string path;      // "mlx5_0 port 1 (10.0.0.1) to mlx5_1 port 1 (10.0.0.2), MTU 4096"
+    ibv_mtu mtu = IBV_MTU_256;
     std::int64_t done_before = 0;
     Clock::time_point since;
     bool touched = false;
@@ -118,6 +122,8 @@ class VerbsEndpoint final : public Endpoint {
   std::vector<ConnectionId> staged_;
   bool polling_ = false;
   bool armed_ = false;
+  bool idle_ = false;  // since the last delivery, wait() was called
+  Clock::time_point idle_since_;
   int polls_until_look_ = 0;
   Clock::time_point last_look_;
   std::vector<std::string> events_;  // seen, that are no failure by themselves

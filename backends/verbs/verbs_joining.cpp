@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <functional>
 #include <map>
 #include <utility>
 
+#include "backends/verbs/join_exchange.h"
 #include "backends/verbs/queue_pair_states.h"
 #include "backends/verbs/verbs_endpoint.h"
 #include "core/assert.h"
@@ -42,45 +42,6 @@ RailRecord record_of(const RdmaRail& rail) {
   record.gid_type = rail.gid.type;
   std::copy(std::begin(rail.gid.gid.raw), std::end(rail.gid.gid.raw), record.gid.begin());
   return record;
-}
-
-std::vector<std::byte> bytes_of(const std::string& text) {
-  std::vector<std::byte> bytes(text.size());
-  if (!text.empty()) std::memcpy(bytes.data(), text.data(), text.size());
-  return bytes;
-}
-
-[[noreturn]] void throw_of_rank(std::size_t rank, const std::string& what) {
-  throw VerbsError("rank " + std::to_string(rank) + ": " + what);
-}
-
-// Where some rank can't go on, all throw the same.
-std::vector<ConnectionRecord> gather(Exchange& exchange, const ConnectionRecord& own) {
-  std::vector<ConnectionRecord> records;
-  for (const std::vector<std::byte>& bytes : exchange.all_gather(encode(own))) {
-    try {
-      records.push_back(decode(bytes));
-    } catch (const VerbsError& error) {
-      throw_of_rank(records.size(), error.what());
-    }
-  }
-  for (std::size_t rank = 0; rank < records.size(); ++rank) {
-    if (!records[rank].error.empty()) throw_of_rank(rank, records[rank].error);
-  }
-  if (const std::string difference = first_difference(records); !difference.empty()) {
-    throw VerbsError(difference + ": all ranks have to use the same");
-  }
-  return records;
-}
-
-// Nobody sends before everybody can receive; and where one can't, all hear why.
-void gather_readiness(Exchange& exchange, const std::string& error) {
-  const auto answers = exchange.all_gather(bytes_of(error));
-  for (std::size_t rank = 0; rank < answers.size(); ++rank) {
-    if (answers[rank].empty()) continue;
-    throw_of_rank(rank, std::string(reinterpret_cast<const char*>(answers[rank].data()),
-                                    answers[rank].size()));
-  }
 }
 
 std::string error_of(const std::function<void()>& step) {
@@ -120,7 +81,7 @@ void VerbsEndpoint::join(Exchange& exchange, const VerbsWiring& wiring) {
     own = {};
     own.error = failed_to_open;
   }
-  const std::vector<ConnectionRecord> records = gather(exchange, own);
+  const std::vector<ConnectionRecord> records = gather_records(exchange, own);
   std::map<std::pair<ConnectionKey, bool>, std::pair<Rank, const EndRecord*>> ends;
   for (std::size_t rank = 0; rank < records.size(); ++rank) {
     for (const EndRecord& end : records[rank].ends) {
@@ -175,7 +136,7 @@ std::size_t VerbsEndpoint::use_rail(int nic) {
   UsedRail& used = used_.emplace_back();
   used.rail = &rail;
   used.relaxed = settings_.relaxed_ordering;
-  if (settings_.completion_events) {
+  if (settings_.completion != CompletionMode::kPolling) {
     errno = 0;
     used.channel =
         CompletionChannel(verbs_.create_comp_channel(rail.port.context.get()), {&verbs_});
@@ -330,6 +291,7 @@ void VerbsEndpoint::join_connection(ConnectionId id, const ConnectionRecord& pee
   connection.connect({end.slots_address, end.slots_key});
   ibv_gid gid{};
   std::copy(path.peer.gid.begin(), path.peer.gid.end(), gid.raw);
+  wire.mtu = path.mtu;
   wire.path = rail.port.name() + " (" + gid_text(rail.gid.gid) + ") to " + path.peer.device +
               " port " + std::to_string(path.peer.port) + " (" + gid_text(gid) + "), MTU " +
               std::to_string(mtu_bytes(path.mtu));

@@ -122,7 +122,7 @@ TEST(VerbsDoorbells, PostsFromDeliveriesShareADoorbell) {
 
 TEST(VerbsDoorbells, WaitingWakesForACompletion) {
   VerbsSettings settings = JoinedRanks::no_deadline();
-  settings.completion_events = true;
+  settings.completion = CompletionMode::kEvents;
   JoinedRanks ranks(2, settings);
   ASSERT_THAT(ranks.join(), Each(IsEmpty()));
   VerbsEndpoint& receiver = ranks.endpoint(1);

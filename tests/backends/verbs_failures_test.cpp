@@ -113,7 +113,7 @@ TEST(VerbsFailures, APeerThatIsGoneIsNotAcknowledging) {
   ranks.endpoint(0).flush();
   ranks.settle();
   EXPECT_THAT(what(ranks, 0), AllOf(HasSubstr("transport retry counter exceeded"),
-                                    HasSubstr("(retry 7, timeout 18)"),
+                                    HasSubstr("(retry 7, timeout 20)"),
                                     HasSubstr("0 of 1 writes and 0 bytes acknowledged")));
 }
 
