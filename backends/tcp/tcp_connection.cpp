@@ -1,5 +1,6 @@
 #include "backends/tcp/tcp_connection.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/assert.h"
@@ -104,6 +105,11 @@ void TcpConnection::on_frame(const FrameHead& head) {
   } else {
     streams_[pulling_].arrived.push_back(head.length);
   }
+}
+
+bool TcpConnection::has_unsent() const {
+  return !failed_ && std::any_of(streams_.begin(), streams_.end(),
+                                 [](const Stream& stream) { return !stream.sender.idle(); });
 }
 
 std::int64_t TcpConnection::bytes_sent() const {

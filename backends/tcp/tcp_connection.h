@@ -47,6 +47,7 @@ class TcpConnection final : public FrameSink {
   void deliver(CompletionSink& sink);
 
   // For tests: of all sockets together.
+  bool has_unsent() const;
   std::int64_t bytes_sent() const;
   std::int64_t bytes_received() const;
 

@@ -164,6 +164,11 @@ void TcpEndpoint::note_ready(std::size_t connection) {
   ready_.push_back(connection);
 }
 
+bool TcpEndpoint::has_unsent() const {
+  return std::any_of(connections_.begin(), connections_.end(),
+                     [](const TcpConnection& connection) { return connection.has_unsent(); });
+}
+
 std::int64_t TcpEndpoint::bytes_sent() const {
   std::int64_t bytes = 0;
   for (const TcpConnection& connection : connections_) bytes += connection.bytes_sent();

@@ -32,7 +32,8 @@ class TcpEndpoint final : public Endpoint {
   std::optional<RankFailure> failure() const override { return failure_; }
   std::vector<std::pair<std::string, std::string>> facts() const override;
 
-  // For tests: bytes that have gone into sockets and come out of them.
+  // For tests: bytes that have gone into sockets and come out of them, and whether more wait.
+  bool has_unsent() const;
   std::int64_t bytes_sent() const;
   std::int64_t bytes_received() const;
 

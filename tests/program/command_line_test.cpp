@@ -15,7 +15,7 @@ using testing::Not;
 TEST(CommandLine, HelpAndVersionAreDone) {
   const ProgramRun help = run_program({"--help"});
   EXPECT_EQ(help.status, 0);
-  for (const char* word : {"predict", "show", "check", "Not in this version: measure"}) {
+  for (const char* word : {"predict", "show", "check", "measure", "Not in this version: compare"}) {
     EXPECT_THAT(help.out, HasSubstr(word));
   }
   EXPECT_EQ(run_program({"predict", "--help"}).status, 0);
@@ -35,8 +35,7 @@ TEST(CommandLine, NothingIsNotEnough) {
 }
 
 TEST(CommandLine, VerbsOfOtherVersionsSaySo) {
-  for (const char* verb :
-       {"measure", "compare", "sweep", "explain", "import", "calibrate", "doctor"}) {
+  for (const char* verb : {"compare", "sweep", "explain", "import", "calibrate", "doctor"}) {
     const ProgramRun run = run_program({verb, "quick", "--vary", "a=1"});
     EXPECT_EQ(run.status, 2) << verb;
     EXPECT_THAT(run.err, HasSubstr(std::string(verb) + " is not available in this version"));
