@@ -54,12 +54,13 @@ GidChoice wanted_gid(const std::vector<ibv_gid_entry>& entries, int wanted, int 
     if (static_cast<int>(entry.gid_index) != wanted) continue;
     return {entry.gid_index, entry.gid, entry.gid_type, description(entry) + ", as asked for"};
   }
-  std::string text = "GID index " + std::to_string(wanted) +
-                     " is empty, or not to be seen from "
-                     "here (the table has " +
-                     std::to_string(table_length) + " entries). In use:";
+  std::string text = "GID index ";
+  text.append(std::to_string(wanted));
+  text.append(" is empty, or not to be seen from here (the table has ");
+  text.append(std::to_string(table_length)).append(" entries). In use:");
   for (const ibv_gid_entry& entry : entries) {
-    text += " " + std::to_string(entry.gid_index) + " (" + description(entry) + ")";
+    text.append(" ").append(std::to_string(entry.gid_index));
+    text.append(" (").append(description(entry)).append(")");
   }
   throw VerbsError(text + (entries.empty() ? " none" : ""));
 }
