@@ -108,6 +108,10 @@ class ProcessRank {
         interrupted_(catch_interruption()) {
     const bool mtu_given = rdma_.mtu.count > 0;
     if (!mtu_given) rdma_.mtu = plan.scenario.cluster.network.mtu;
+    // A write that is stuck is told of, with its path, before the ranks give each other up.
+    if (rdma_.deadline == VerbsSettings{}.deadline) {
+      rdma_.deadline = std::chrono::duration_cast<milliseconds>(plan.timeout * 3 / 4);
+    }
     placement_ = place(plan.scenario.cluster, plan.scenario.communication,
                        plan.scenario.workload.collective);
   }

@@ -221,7 +221,9 @@ void VerbsEndpoint::find_overdue(Clock::time_point now) {
     fail(static_cast<ConnectionId>(id),
          "nothing was acknowledged for " + std::to_string(settings_.deadline.count()) +
              " ms, the deadline of a write, and the device reports no error. Check whether rank " +
-             std::to_string(connection.peer()) + " still runs, and pause frames (ethtool -S)",
+             std::to_string(connection.peer()) +
+             " still runs, pause frames (ethtool -S), and over soft-RoCE that retry is below 7, "
+             "which it takes for ever",
          true);
   }
 }

@@ -24,12 +24,12 @@ conclude() {
 }
 
 # measure RANKS [ARGUMENT…]: its output to $seen, its exit status returned. A killed or cut peer is
-# given up after (7 + 1) * 67 ms.
+# given up after (6 + 1) * 67 ms; at 7, rxe would retry for ever.
 measure() {
   local ranks=$1
   shift
   timeout -k 5 120 "$program" measure "$scenario" --backend verbs --ranks "$ranks" \
-    --rdma "devices==rxe{rank}" --rdma timeout=14 "$@" >"$seen" 2>&1
+    --rdma "devices==rxe{rank}" --rdma timeout=14 --rdma retry=6 "$@" >"$seen" 2>&1
 }
 
 # Every row has its count of wrong values in columns 9 and 13: none may be wrong, none missing.
