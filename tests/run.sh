@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds the presets release (optimised) and dev (AddressSanitizer, UndefinedBehaviorSanitizer,
 # warnings are errors) and runs all tests of both; then real ranks of both in a guest with soft-RoCE
-# (tests/soft_roce), where one can be had. The last line is `N passed, N failed, N skipped`; the exit
-# status is 0 only where nothing failed.
+# (tests/soft_roce), where one can be had. The last line is `N passed, N failed, N skipped`; the
+# exit status is 0 only where nothing failed.
 #   --quick   release alone, and no guest
 set -uo pipefail
 

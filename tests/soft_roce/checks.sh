@@ -200,7 +200,7 @@ faults() {
   ends "a rank killed: all end, and it is blamed" 1 100 'the run failed: rank 2 .*signal 9' \
     killed_rank
   ends "a path cut for good: all end, and rank 1 is blamed" 1 100 \
-    'the run failed: rank (0: .*to rank 1|1: ).*retry counter exceeded' cut_path
+    'run failed: rank (1: |[02]: .*(to|from) rank 1 ).*retry counter exceeded' cut_path
   ends "a peer that can't be reached" 1 110 'refuses INIT -> RTR: .*dgid 10.77.0' unreachable
   ends "slot sizes that differ" 2 90 'communication.slot_size' differing
   ends "GIDs that do not match" 1 90 'choose gid_index so that both are' other_gid

@@ -62,7 +62,7 @@ kernel_unpack() {
     mkdir -p "$folder/root/lib"
     mv "$folder/root/usr/lib/modules" "$folder/root/lib/"
   fi
-  local modules=("$folder"/root/lib/modules/*)
+  local modules=("$folder/root/lib/modules"/*)
   basename "${modules[0]}" >"$folder/version"
   # Stripping drops the signatures, too: no arithmetic for them as each module is inserted.
   find "$folder/root/lib/modules" -name '*.ko.xz' -exec xz -d {} +
@@ -77,7 +77,7 @@ kernel_unpack() {
 kernel_image() {
   local folder=$1 version image
   version=$(<"$folder/version")
-  for image in "$folder"/root/boot/vmlinuz-* "$folder/root/lib/modules/$version/vmlinuz"; do
+  for image in "$folder/root/boot"/vmlinuz-* "$folder/root/lib/modules/$version/vmlinuz"; do
     [[ ! -e $image ]] || break
   done
   python3 "$soft_roce/unpack_kernel.py" "$image" "$folder/vmlinux"
