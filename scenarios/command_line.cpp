@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "scenarios/rdma_settings_command.h"
+
 namespace gradhaul {
 namespace {
 
@@ -11,11 +13,12 @@ constexpr const char* kSetHelp =
 
 // One value each time, so that a scenario may follow; a list such as [1, 2] stays one value.
 void add_settings(CLI::App* command, std::vector<std::string>& settings,
-                  const char* option = "--set", const char* help = kSetHelp) {
+                  const char* option = "--set", const std::string& help = kSetHelp,
+                  const char* form = "PATH=VALUE") {
   command
       ->add_option_function<std::vector<std::string>>(
           option, [&settings](const std::vector<std::string>& values) { settings = values; }, help)
-      ->type_name("PATH=VALUE")
+      ->type_name(form)
       ->expected(1)
       ->take_all()
       ->allow_extra_args(false);
@@ -76,11 +79,17 @@ void add_compare(CLI::App& app, CommandLine& line) {
   command->add_option("--plot", line.plot, "Not available in this version")->type_name("FILE");
 }
 
+std::string rdma_names_text() {
+  std::string text = "there are";
+  for (const auto& [name, help] : rdma_setting_names()) text += " " + name + " (" + help + ")";
+  return text;
+}
+
 void add_measure(CLI::App& app, CommandLine& line) {
   MeasureOptions& measure = line.measure;
   CLI::App* command = app.add_subcommand("measure", "The same on real ranks: timed and checked");
   command->add_option("SCENARIO", measure.scenario, kScenarioHelp)->required();
-  command->add_option("--backend", measure.backend, "What moves the bytes: loopback or tcp")
+  command->add_option("--backend", measure.backend, "What moves the bytes: loopback, tcp or verbs")
       ->required()
       ->type_name("NAME");
   command
@@ -93,6 +102,8 @@ void add_measure(CLI::App& app, CommandLine& line) {
   command->add_option("--rendezvous", measure.rendezvous, "Where rank 0 listens")
       ->type_name("HOST:PORT");
   add_settings(command, measure.settings);
+  add_settings(command, measure.rdma, "--rdma",
+               "Of verbs, as devices=mlx5_0 or gid_index=3; " + rdma_names_text(), "NAME=VALUE");
   command
       ->add_option("--iterations", measure.iterations,
                    "Timed runs of each size; without: up to 20, in some seconds")

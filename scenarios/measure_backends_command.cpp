@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <thread>
 
 #include "backends/bootstrap/agreement.h"
@@ -14,9 +15,12 @@
 #include "backends/loopback/memory_endpoint.h"
 #include "backends/measure/measure.h"
 #include "backends/tcp/tcp_endpoint_maker.h"
+#include "backends/verbs/verbs_endpoint_maker.h"
+#include "core/placement.h"
 #include "scenarios/did_you_mean.h"
 #include "scenarios/interruption.h"
 #include "scenarios/rank_processes.h"
+#include "scenarios/rdma_settings_command.h"
 
 namespace gradhaul {
 namespace {
@@ -29,16 +33,13 @@ constexpr auto kBudget = 2s;
 // What a host fills, copies and compares in a second at the least, all ranks together.
 constexpr double kSlowestMemory = 200e6;
 
-const std::vector<std::string> kBackends{"loopback", "tcp"};
-const std::vector<std::string> kAbsentBackends{"verbs"};
+const std::vector<std::string> kBackends{"loopback", "tcp", "verbs"};
 
 [[noreturn]] void refuse_backend(const std::string& backend) {
-  const bool absent = backend == kAbsentBackends.front();
   Problems problems;
   problems.add({.source = "--backend " + backend},
-               absent ? fmt::format("not available in this version; it has {}", join_or(kBackends))
-                      : fmt::format("there is no such backend{}; this version has {}",
-                                    did_you_mean(backend, kBackends), join_or(kBackends)));
+               fmt::format("there is no such backend{}; this version has {}",
+                           did_you_mean(backend, kBackends), join_or(kBackends)));
   throw ConfigError(problems.sorted());
 }
 
@@ -101,7 +102,19 @@ SocketAddress rendezvous_of(const MeasurePlan& plan) {
 class ProcessRank {
  public:
   ProcessRank(const MeasureOptions& options, const MeasurePlan& plan)
-      : options_(options), plan_(plan), interrupted_(catch_interruption()) {}
+      : options_(options),
+        plan_(plan),
+        rdma_(rdma_settings(options.rdma, plan.rank)),
+        interrupted_(catch_interruption()) {
+    const bool mtu_given = rdma_.mtu.count > 0;
+    if (!mtu_given) rdma_.mtu = plan.scenario.cluster.network.mtu;
+    // A write that is stuck is told of, with its path, before the ranks give each other up.
+    if (rdma_.deadline == VerbsSettings{}.deadline) {
+      rdma_.deadline = std::chrono::duration_cast<milliseconds>(plan.timeout * 3 / 4);
+    }
+    placement_ = place(plan.scenario.cluster, plan.scenario.communication,
+                       plan.scenario.workload.collective);
+  }
 
   Measurement run() {
     const std::unique_ptr<TcpExchange> exchange = meet();
@@ -112,6 +125,7 @@ class ProcessRank {
     HostRankMemory memory;
     Measurement measured = measure(request, {*exchange, *endpoints, memory});
     progress.reset();
+    tell_of_ports(*exchange, measured);
     if (children_) tell_of_children(measured);
     return measured;
   }
@@ -146,9 +160,46 @@ class ProcessRank {
     return TcpExchange::host(std::move(listener), settings);
   }
 
-  std::unique_ptr<EndpointMaker> make_endpoints(TcpExchange& exchange) const {
+  std::unique_ptr<EndpointMaker> make_endpoints(TcpExchange& exchange) {
+    if (options_.backend == "verbs") {
+      auto made = std::make_unique<VerbsEndpointMaker>(
+          exchange, rdma_, [this](const ConnectionEnd& end) { return nic_of(end); });
+      verbs_ = made.get();
+      return made;
+    }
     return std::make_unique<TcpEndpointMaker>(
         exchange, exchange.local_host(), std::chrono::duration_cast<milliseconds>(plan_.timeout));
+  }
+
+  // Within a node, too: by the channel's NIC.
+  int nic_of(const ConnectionEnd& end) const {
+    const Hop hop = hop_between(placement_, plan_.scenario.cluster, end.key.channel, end.key.source,
+                                end.key.destination);
+    const int nic = end.sends ? hop.source_nic : hop.destination_nic;
+    return nic >= 0 ? nic : end.key.channel;
+  }
+
+  // What all ranks' RDMA ports counted of retransmissions and other trouble.
+  void tell_of_ports(Exchange& exchange, Measurement& measured) const {
+    if (verbs_ == nullptr) return;
+    const std::vector<std::string> notes = verbs_->notes();
+    measured.notes.insert(measured.notes.end(), notes.begin(), notes.end());
+    std::string own;
+    for (const auto& [name, count] : verbs_->troubles()) {
+      own += fmt::format("{}{} {}", own.empty() ? "" : ", ", name, count);
+    }
+    const auto tell = [&](std::size_t rank, const std::string& text) {
+      if (!text.empty()) measured.notes.push_back(fmt::format("rank {} counted {}", rank, text));
+    };
+    if (!measured.failures.empty()) return tell(static_cast<std::size_t>(plan_.rank), own);
+    try {
+      const auto all = exchange.all_gather(std::as_bytes(std::span(own)));
+      for (std::size_t rank = 0; rank < all.size(); ++rank) {
+        tell(rank, {reinterpret_cast<const char*>(all[rank].data()), all[rank].size()});
+      }
+    } catch (const ExchangeError& error) {
+      measured.notes.emplace_back(error.what());
+    }
   }
 
   std::optional<std::string> no_hope() {
@@ -170,6 +221,9 @@ class ProcessRank {
 
   const MeasureOptions& options_;
   const MeasurePlan& plan_;
+  VerbsSettings rdma_;
+  Placement placement_;
+  const VerbsEndpointMaker* verbs_ = nullptr;
   const std::atomic<bool>& interrupted_;
   std::optional<RankProcesses> children_;
 };

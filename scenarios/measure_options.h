@@ -17,7 +17,8 @@ struct MeasureOptions {
   std::string backend;
   std::optional<int> ranks;
   std::optional<int> rank;
-  std::string rendezvous;  // HOST:PORT
+  std::string rendezvous;         // HOST:PORT
+  std::vector<std::string> rdma;  // NAME=VALUE, of the backend verbs
   std::optional<int> iterations;
   std::optional<int> warmup;
   std::string timeout = "30s";

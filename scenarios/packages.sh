@@ -1,12 +1,14 @@
 # shellcheck shell=bash disable=SC2034
 # What building, testing and comparing take, by the names that Debian 12 and Ubuntu 24.04 use.
-# Sourced by scenarios/run.sh, tests/run.sh and tests/bench/run.sh.
+# Sourced by scenarios/run.sh, tests/run.sh, tests/bench/run.sh and tests/soft_roce/run.sh.
 
-build_packages=(build-essential cmake ninja-build libcli11-dev libfmt-dev libsimgrid-dev
-                libyaml-cpp-dev nlohmann-json3-dev)
-test_packages=(clang-format git libbenchmark-dev libgmock-dev libgtest-dev
-               openmpi-bin python3)
+build_packages=(build-essential cmake ninja-build libcli11-dev libfmt-dev libibverbs-dev
+                libsimgrid-dev libyaml-cpp-dev nlohmann-json3-dev)
+test_packages=(clang-format git libbenchmark-dev libgmock-dev libgtest-dev openmpi-bin python3)
 bench_packages=(iperf3 libns3-dev python3-matplotlib)
+# For the guest with soft-RoCE. Not rdma-core: it brings udev and its daemons.
+guest_packages=(busybox-static cpio ibverbs-providers iproute2 kmod perftest procps qemu-system-x86
+                xz-utils zstd)
 
 say() { echo "== $*" >&2; }
 

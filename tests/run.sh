@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Builds the presets release (optimised) and dev (AddressSanitizer, UndefinedBehaviorSanitizer,
-# warnings are errors) and runs all tests of both. The last line is `N passed, N failed, N skipped`;
-# the exit status is 0 only where nothing failed.
-#   --quick   release alone
+# warnings are errors) and runs all tests of both; then real ranks of both in a guest with soft-RoCE
+# (tests/soft_roce), where one can be had. The last line is `N passed, N failed, N skipped`; the
+# exit status is 0 only where nothing failed.
+#   --quick   release alone, and no guest
 set -uo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -10,10 +11,10 @@ cd "$root" || exit 1
 # shellcheck source=scenarios/packages.sh
 source scenarios/packages.sh
 
-presets=(release dev)
+presets=(release dev) guest=1
 for argument in "$@"; do
   case $argument in
-    --quick) presets=(release) ;;
+    --quick) presets=(release) guest=0 ;;
     *)
       echo "usage: tests/run.sh [--quick]" >&2
       exit 2
@@ -54,8 +55,24 @@ run_preset() {
   count "$report"
 }
 
+# What it prints last is counted like a report.
+run_guest() {
+  local counts log=$root/build/soft_roce.log
+  say "testing in a guest with soft-RoCE"
+  tests/soft_roce/run.sh --quick | tee "$log" >&2
+  counts=$(tail -n 1 "$log")
+  [[ $counts =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]] || {
+    broken "tests/soft_roce/run.sh says no counts"
+    return
+  }
+  passed=$((passed + BASH_REMATCH[1]))
+  failed=$((failed + BASH_REMATCH[2]))
+  skipped=$((skipped + BASH_REMATCH[3]))
+}
+
 if install_missing "${build_packages[@]}" "${test_packages[@]}"; then
   for preset in "${presets[@]}"; do run_preset "$preset"; done
+  ((!guest)) || run_guest
 else
   broken "installing packages"
 fi

@@ -1,0 +1,49 @@
+#pragma once
+
+// RDMA verbs as a driver sees them: opened once, then an Endpoint for the connections of each
+// engine. No header of libibverbs is needed here: where the program was built without it, or it is
+// missing at run time, open_verbs() says what it would take.
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backends/cpu/host_memory.h"
+#include "backends/endpoint.h"
+#include "backends/verbs/verbs_error.h"
+#include "backends/verbs/verbs_settings.h"
+#include "core/connection.h"
+
+namespace gradhaul {
+
+// What an endpoint is made for. Memory is registered as long as the endpoint lives.
+struct VerbsWiring {
+  std::vector<ConnectionEnd> connections;  // as the engine numbers them
+  // By connection, by which of its node's NICs this end goes (core/placement.h); empty: the first.
+  // NIC i is the i-th usable port, counted around where there are fewer ports than NICs.
+  std::vector<int> nics;
+  int slots = 1;
+  Bytes slot_size;
+  HostMemory memory;
+};
+
+class VerbsBackend {
+ public:
+  virtual ~VerbsBackend() = default;
+
+  // Every rank calls it as often as every other, with the same exchange. Throws VerbsError (on all
+  // ranks, where one of them can't go on) or ExchangeError. The backend outlives its endpoints.
+  virtual std::unique_ptr<Endpoint> make_endpoint(const VerbsWiring& wiring,
+                                                  Exchange& exchange) = 0;
+  // What was skipped, and what a user should know.
+  virtual const std::vector<std::string>& notes() const = 0;
+  // Of the ports in use: name and counters (retransmissions and the like) that the kernel keeps, as
+  // /sys/class/infiniband/DEV/ports/P/{counters,hw_counters} has them. Empty where it has none.
+  virtual std::vector<std::pair<std::string, std::int64_t>> counters() const = 0;
+};
+
+// Throws VerbsError.
+std::unique_ptr<VerbsBackend> open_verbs(const VerbsSettings& settings);
+
+}  // namespace gradhaul

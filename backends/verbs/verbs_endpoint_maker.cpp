@@ -1,0 +1,73 @@
+#include "backends/verbs/verbs_endpoint_maker.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string_view>
+
+#include "backends/measure/rank_failed.h"
+#include "backends/verbs/join_exchange.h"
+
+namespace gradhaul {
+namespace {
+
+// Counters of ordinary traffic, by how their names end [Linux, Documentation/ABI/stable/
+// sysfs-class-infiniband; drivers/infiniband/sw/rxe/rxe_hw_counters.c]; the rest counts what should
+// not be.
+bool counts_traffic(std::string_view name) {
+  static constexpr std::array<std::string_view, 12> kTraffic{
+      "_pkts",        "_packets",  "_data",    "_bytes",           "_sends",   "_recvs",
+      "ack_deferred", "_requests", "_queries", "roce_adp_retrans", "_atomics", "link_downed"};
+  return std::ranges::any_of(kTraffic, [&](std::string_view end) { return name.ends_with(end); });
+}
+
+}  // namespace
+
+VerbsEndpointMaker::VerbsEndpointMaker(Exchange& exchange, const VerbsSettings& settings,
+                                       NicOf nic_of)
+    : exchange_(exchange), settings_(settings), nic_of_(std::move(nic_of)) {}
+
+void VerbsEndpointMaker::open() {
+  std::string error;
+  try {
+    verbs_ = open_verbs(settings_);
+    counters_before_ = verbs_->counters();
+    queue_pairs_ = settings_.queue_pairs;
+  } catch (const VerbsError& failure) {
+    error = failure.what();
+  }
+  if (!error.empty()) refuse_to_join(exchange_, error);
+}
+
+std::unique_ptr<Endpoint> VerbsEndpointMaker::make(const EndpointRequest& request) {
+  try {
+    settings_.queue_pairs = request.queue_pairs;
+    if (!verbs_ || queue_pairs_ != request.queue_pairs) open();
+    VerbsWiring wiring;
+    wiring.connections = request.connections;
+    for (const ConnectionEnd& end : request.connections) wiring.nics.push_back(nic_of_(end));
+    wiring.slots = request.slots;
+    wiring.slot_size = request.slot_size;
+    wiring.memory = request.memory;
+    return verbs_->make_endpoint(wiring, exchange_);
+  } catch (const JoinFailed& error) {
+    throw RankFailed(error.failure());
+  }
+}
+
+std::vector<std::string> VerbsEndpointMaker::notes() const {
+  return verbs_ ? verbs_->notes() : std::vector<std::string>{};
+}
+
+std::vector<std::pair<std::string, std::int64_t>> VerbsEndpointMaker::troubles() const {
+  std::vector<std::pair<std::string, std::int64_t>> troubles;
+  if (!verbs_) return troubles;
+  std::map<std::string, std::int64_t> before(counters_before_.begin(), counters_before_.end());
+  for (const auto& [name, value] : verbs_->counters()) {
+    const std::int64_t more = value - before[name];
+    if (more > 0 && !counts_traffic(name)) troubles.emplace_back(name, more);
+  }
+  return troubles;
+}
+
+}  // namespace gradhaul

@@ -1,0 +1,47 @@
+#pragma once
+
+// Endpoints over RDMA verbs for the driver of a measurement. Devices are opened once, when the
+// first endpoint is made: a rank that has none then tells all others.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backends/bootstrap/exchange.h"
+#include "backends/measure/endpoint_maker.h"
+#include "backends/verbs/verbs_backend.h"
+
+namespace gradhaul {
+
+class VerbsEndpointMaker final : public EndpointMaker {
+ public:
+  // By which NIC of this rank's node a connection goes.
+  using NicOf = std::function<int(const ConnectionEnd&)>;
+
+  // The exchange outlives it.
+  VerbsEndpointMaker(Exchange& exchange, const VerbsSettings& settings, NicOf nic_of);
+
+  // Throws RankFailed, the same on all ranks, where one of them can't be joined.
+  std::unique_ptr<Endpoint> make(const EndpointRequest& request) override;
+
+  // What a user should know of this rank's ports.
+  std::vector<std::string> notes() const;
+  // What the counters of this rank's ports tell of trouble since they were opened: retransmissions,
+  // errors, pauses. "rxe0:1/completer_retry_err", 3
+  std::vector<std::pair<std::string, std::int64_t>> troubles() const;
+
+ private:
+  void open();
+
+  Exchange& exchange_;
+  VerbsSettings settings_;
+  NicOf nic_of_;
+  std::unique_ptr<VerbsBackend> verbs_;
+  int queue_pairs_ = 0;  // that it was opened with
+  std::vector<std::pair<std::string, std::int64_t>> counters_before_;
+};
+
+}  // namespace gradhaul

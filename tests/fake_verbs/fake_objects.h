@@ -1,0 +1,100 @@
+#pragma once
+
+// What a fake libibverbs hands out: its public structs, and behind them what a device would keep.
+
+#include <arpa/inet.h>
+#include <infiniband/verbs.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+namespace gradhaul::fake {
+
+struct FakeGid {
+  ibv_gid gid{};
+  std::uint32_t type = IBV_GID_TYPE_ROCE_V2;
+  int query_error = 0;   // of ibv_query_gid_ex
+  int handle_error = 0;  // of ibv_create_ah with it
+};
+
+inline ibv_gid ipv4_gid(std::uint8_t a, std::uint8_t b, std::uint8_t c, std::uint8_t d) {
+  return {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, a, b, c, d}};
+}
+inline ibv_gid ipv6_gid(std::uint8_t first, std::uint8_t second, std::uint8_t last) {
+  return {{first, second, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, last}};
+}
+
+struct FakePort {
+  ibv_port_state state = IBV_PORT_ACTIVE;
+  std::uint8_t physical_state = 5;
+  std::uint8_t link_layer = IBV_LINK_LAYER_ETHERNET;
+  ibv_mtu active_mtu = IBV_MTU_4096;
+  ibv_mtu max_mtu = IBV_MTU_4096;
+  std::uint16_t lid = 0;
+  std::uint32_t max_message = 1U << 30;
+  std::vector<FakeGid> gids;
+  std::vector<std::uint16_t> pkeys{0xffff};
+};
+
+struct FakeDeviceSpec {
+  std::string name = "fake0";
+  std::string pci_path = "/pci/0";
+  std::vector<FakePort> ports{FakePort{}};
+  int max_cqe = 1 << 16;
+  std::uint32_t max_inline = 64;
+  bool takes_relaxed_ordering = true;
+  int open_error = 0;
+};
+
+struct FakeDevice : ibv_device {
+  FakeDeviceSpec spec;
+};
+
+struct FakeContext : ibv_context {
+  FakeDevice* of = nullptr;
+  std::deque<ibv_async_event> events;
+  int events_unacknowledged = 0;
+};
+
+struct FakeMr : ibv_mr {
+  unsigned access = 0;
+};
+
+struct FakeQp;
+
+struct FakeCompletion {
+  ibv_wc completion{};
+  FakeQp* qp = nullptr;
+  std::uint32_t frees = 0;  // work requests that leave the send queue when it is polled
+};
+
+struct FakeCq : ibv_cq {
+  int capacity = 0;
+  bool armed = false;
+  std::deque<FakeCompletion> completions;
+};
+
+// A work request in a send queue, with what an inline one took along.
+struct FakeSend {
+  ibv_send_wr request{};
+  std::vector<ibv_sge> pieces;
+  std::vector<std::byte> inline_bytes;
+};
+
+struct FakeQp : ibv_qp {
+  ibv_qp_cap cap{};
+  ibv_qp_attr attributes{};
+  std::deque<FakeSend> sends;        // posted, not yet executed
+  std::deque<ibv_recv_wr> receives;  // posted, not yet taken
+  std::deque<FakeSend> executed;     // and not yet acknowledged
+  std::uint32_t occupied = 0;        // of the send queue, until a completion is polled
+  std::uint32_t since_signal = 0;    // acknowledged work requests that no completion told
+  bool active = false;               // in the fabric's list of those with something to do
+};
+
+inline std::uint32_t immediate_of(const FakeSend& send) { return ntohl(send.request.imm_data); }
+
+}  // namespace gradhaul::fake

@@ -1,0 +1,233 @@
+#!/usr/bin/env bash
+# checks.sh quick|full|results|faults BUILD [SANITIZED_BUILD]: in the guest, after fabric.sh 4, what
+# real ranks over soft-RoCE must do. Each check prints `ok NAME` or `FAILED NAME` and, where it
+# failed, what was seen; the last line is `N passed, N failed`. Times are never judged, but for
+# deadlines, which are wide.
+set -uo pipefail
+extent=$1 build=$2 sanitized=${3:-}
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+program=$build/gradhaul
+scenario=$here/ring.yaml
+seen=$(mktemp)
+passed=0 failed=0
+
+# conclude NAME 0|1
+conclude() {
+  if (($2 == 0)); then
+    passed=$((passed + 1))
+    echo "ok $1 (${SECONDS} s)"
+  else
+    failed=$((failed + 1))
+    echo "FAILED $1 (${SECONDS} s)"
+    tail -n 25 "$seen" | cut -c1-1000 | sed 's/^/    /'
+  fi
+}
+
+# measure RANKS [ARGUMENT…]: its output to $seen, its exit status returned. A killed or cut peer is
+# given up after (6 + 1) * 67 ms; at 7, rxe would retry for ever.
+measure() {
+  local ranks=$1
+  shift
+  timeout -k 5 120 "$program" measure "$scenario" --backend verbs --ranks "$ranks" \
+    --rdma "devices==rxe{rank}" --rdma timeout=14 --rdma retry=6 "$@" >"$seen" 2>&1
+}
+
+# Every row has its count of wrong values in columns 9 and 13: none may be wrong, none missing.
+# rows N: that many.
+all_right() {
+  awk -v rows="$1" '/^ / {++n; if ($9 != "0" || ($13 != "0" && $13 != "N/A")) bad = 1}
+                    END {exit bad || n != rows}' "$seen"
+}
+
+# right NAME ROWS RANKS [ARGUMENT…]: comes to the right result.
+right() {
+  local name=$1 rows=$2 good=1
+  shift 2
+  if measure "$@" --iterations 1 --warmup 0; then all_right "$rows" && good=0; fi
+  conclude "$name" "$good"
+}
+
+# ends NAME STATUS SECONDS PATTERN COMMAND…: ends with this status within so long, and says so.
+ends() {
+  local name=$1 expected=$2 most=$3 pattern=$4 good=1 start=$SECONDS status
+  shift 4
+  "$@"
+  status=$?
+  echo "exit status $status after $((SECONDS - start)) s" >>"$seen"
+  if ((status == expected && SECONDS - start <= most)) && grep -Eq -- "$pattern" "$seen"; then
+    good=0
+  fi
+  if pgrep -f -- '--started-by-measure' >/dev/null; then
+    good=1
+    echo "ranks are left over" >>"$seen"
+    pgrep -af -- '--started-by-measure' >>"$seen"
+  fi
+  conclude "$name" "$good"
+  ((good)) || grep -Em1 -- "$pattern" "$seen" | cut -c1-1000 | sed 's/^/    /'
+}
+
+impair() { ip netns exec fabric tc qdisc replace dev "$1" root netem limit 20000 "${@:2}"; }
+heal() { ip netns exec fabric tc qdisc del dev "$1" root; }
+
+endless=(--set 'workload.size=[64KiB]' --iterations 1000000 --timeout 30s)
+
+packets_sent() { cat "/sys/class/infiniband/$1/ports/1/hw_counters/sent_pkts"; }
+
+# under_way DEVICE COUNT: until it has sent so many packets more than COUNT: a collective runs.
+under_way() {
+  local try
+  for ((try = 0; try < 900; ++try)); do
+    (($(packets_sent "$1") < $2 + 500)) || return 0
+    sleep 0.1
+  done
+  echo "nothing is sent by $1" >>"$seen"
+  return 1
+}
+
+killed_rank() {
+  local before run
+  before=$(packets_sent rxe2)
+  measure 4 "${endless[@]}" &
+  run=$!
+  under_way rxe2 "$before" && kill -KILL "$(pgrep -f -- '--started-by-measure --rank 2 ')"
+  wait "$run"
+}
+
+cut_path() {
+  local before run status
+  before=$(packets_sent rxe1)
+  measure 3 "${endless[@]}" &
+  run=$!
+  under_way rxe1 "$before" && impair sw1 loss 100%
+  wait "$run"
+  status=$?
+  heal sw1
+  return "$status"
+}
+
+unreachable() {
+  impair sw1 loss 100%
+  measure 2 --iterations 1
+  local status=$?
+  heal sw1
+  return "$status"
+}
+
+# Two ranks by hand that were told otherwise.
+differing() {
+  local by_hand=("$program" measure "$scenario" --backend verbs --ranks 2
+                 --rendezvous 127.0.0.1:4711 --iterations 1 --timeout 30s)
+  timeout 90 "${by_hand[@]}" --rank 1 --rdma devices==rxe1 --set communication.slot_size=32KiB \
+    >/dev/null 2>&1 &
+  timeout 90 "${by_hand[@]}" --rank 0 --rdma devices==rxe0 >"$seen" 2>&1
+  local status=$?
+  wait
+  return "$status"
+}
+
+other_gid() {
+  local by_hand=("$program" measure "$scenario" --backend verbs --ranks 2
+                 --rendezvous 127.0.0.1:4712 --iterations 1 --timeout 30s)
+  timeout 90 "${by_hand[@]}" --rank 1 --rdma devices==rxe1 --rdma gid_index=0 >/dev/null 2>&1 &
+  timeout 90 "${by_hand[@]}" --rank 0 --rdma devices==rxe0 --rdma gid_index=1 >"$seen" 2>&1
+  local status=$?
+  wait
+  return "$status"
+}
+
+broken_join() { timeout 90 "$build/broken_join" "$1" rxe0 rxe1 >"$seen" 2>&1; }
+
+results() {
+  right "2 ranks, 1 queue pair, fp32" 3 2 --set 'workload.size=[4B,1KiB,1MiB]'
+  right "2 ranks, 4 queue pairs, bf16, writes split, up to 16 MiB" 2 2 \
+    --set 'workload.size=[2B,16MiB]' --set workload.datatype=bf16 --rdma split=yes \
+    --set communication.queue_pairs=4 --set communication.slot_size=512KiB
+  right "4 ranks, 8 queue pairs, fp16, 2 channels" 2 4 --set 'workload.size=[2B,1MiB]' \
+    --set workload.datatype=fp16 --set communication.queue_pairs=8 --set communication.channels=2
+  right "4 ranks, 1 queue pair, int32, all_to_all" 1 4 --set workload.collective=all_to_all \
+    --set workload.datatype=int32 --set 'workload.size=[256KiB]'
+  right "4 ranks, 4 queue pairs, tree, completion events" 1 4 --rdma completion=events \
+    --set communication.algorithm=double_binary_tree --set communication.queue_pairs=4 \
+    --set 'workload.size=[256KiB]'
+}
+
+every_result() {
+  local ranks pairs type
+  for ranks in 2 4; do
+    for pairs in 1 4 8; do
+      for type in fp32 fp16 bf16 int32; do
+        right "$ranks ranks, $pairs queue pairs, $type, 4 B to 16 MiB" 4 "$ranks" \
+          --set "workload.datatype=$type" --set "communication.queue_pairs=$pairs" \
+          --set 'workload.size=[4B,64KiB,1MiB,16MiB]' --set communication.slot_size=512KiB
+      done
+    done
+  done
+}
+
+lossy() {
+  local good=1
+  impair sw1 loss 1%
+  if measure 2 --set 'workload.size=[4MiB]' --iterations 3 --warmup 0 --timeout 100s; then
+    all_right 1 && grep -Eq 'Note: rank [01] counted .*(retry|seq|duplicate)' "$seen" && good=0
+  fi
+  heal sw1
+  conclude "1 % loss: right, and its retransmissions are told" "$good"
+}
+
+# What two ranks get beside ib_write_bw, over the same devices and with as many queue pairs, turn by
+# turn; the better of each. For information: an emulated machine is no place to judge speed.
+side_by_side() {
+  local pairs=$1 try ours=0 theirs=0 rate port
+  for ((try = 0; try < 3; ++try)); do
+    rate=$("$build/pair_write" rxe0 rxe1 1048576 "$pairs" 100 2>/dev/null | awk '{print $3}')
+    ours=$(awk -v a="$ours" -v b="${rate:-0}" 'BEGIN {print a > b ? a : b}')
+    port=$((18600 + 10 * pairs + try))
+    ib_write_bw -d rxe0 -x 1 -s 1048576 -q "$pairs" -n $((100 / pairs)) -p "$port" \
+      >/dev/null 2>&1 &
+    sleep 3
+    rate=$(ib_write_bw -d rxe1 -x 1 -s 1048576 -q "$pairs" -n $((100 / pairs)) -p "$port" \
+             127.0.0.1 2>/dev/null | awk '$1 == 1048576 {print 1.048576 * $4}')
+    wait
+    theirs=$(awk -v a="$theirs" -v b="${rate:-0}" 'BEGIN {print a > b ? a : b}')
+  done
+  awk -v q="$pairs" -v a="$ours" -v b="$theirs" 'BEGIN {
+    printf "pair write, 1 MiB, %d queue pairs: %.1f MB/s, ib_write_bw %.1f MB/s, ratio %.2f\n",
+           q, a, b, b > 0 ? a / b : 0}'
+}
+
+faults() {
+  lossy
+  ends "a rank killed: all end, and it is blamed" 1 100 'the run failed: rank 2 .*signal 9' \
+    killed_rank
+  ends "a path cut for good: all end, and rank 1 is blamed" 1 100 \
+    'run failed: rank (1: |[02]: .*(to|from) rank 1 ).*retry counter exceeded' cut_path
+  ends "a peer that can't be reached" 1 110 'refuses INIT -> RTR: .*dgid 10.77.0' unreachable
+  ends "slot sizes that differ" 2 90 'communication.slot_size' differing
+  ends "GIDs that do not match" 1 90 'choose gid_index so that both are' other_gid
+  ends "a wrong rkey" 0 90 'rank 0: .*remote access error' broken_join rkey
+  ends "a slot shorter than what is written" 0 90 \
+    'rank 0: .*remote (access|invalid request) error' broken_join length
+}
+
+case $extent in
+  results) results ;;
+  faults) faults ;;
+  quick)
+    results
+    faults
+    ;;
+  full)
+    every_result
+    results
+    faults
+    for pairs in 1 4; do side_by_side "$pairs"; done
+    ;;
+esac
+if [[ -n $sanitized ]]; then
+  program=$sanitized/gradhaul
+  right "2 ranks with AddressSanitizer and UndefinedBehaviorSanitizer" 1 2 \
+    --set 'workload.size=[64KiB]' --set communication.queue_pairs=2
+fi
+rm -f "$seen"
+echo "$passed passed, $failed failed"
+((failed == 0))
