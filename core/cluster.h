@@ -138,6 +138,29 @@ struct PauseSettings {
   Duration response;  // a pause frame has come in: until no more frames are started
 };
 
+// DCQCN [Zhu et al., "Congestion control for large-scale RDMA deployments", SIGCOMM 2015], as
+// ConnectX firmware keeps to it: switches mark packets where queues grow, the receiving NIC
+// notifies the sender's, and that sets the rate of the queue pair (sim/reaction_point.h).
+struct CongestionControl {
+  bool dcqcn = false;
+  // Of an outgoing queue that holds q wire bytes: marked with probability 0 up to kmin, from there
+  // rising to pmax at kmax, and always beyond that.
+  Bytes kmin;
+  Bytes kmax;
+  double pmax = 0.2;
+  Duration notification_interval;  // of one queue pair, between two notifications
+  double gain = 0;                 // g: what one interval weighs in alpha
+  double initial_alpha = 1;
+  Duration alpha_timer;
+  Duration decrease_interval;  // no more than one cut in each
+  Duration increase_timer;
+  Bytes increase_bytes;         // 0: the timer alone
+  int fast_recovery = 1;        // F: so many increases go half the way back
+  BitRate additive_increase{};  // of the target, after these
+  BitRate hyper_increase{};     // and after one more
+  BitRate least_rate{};
+};
+
 struct Network {
   std::string name;
   NetworkKind kind = NetworkKind::kInfiniband;
@@ -152,6 +175,7 @@ struct Network {
   Duration credit_return{300'000};   // both ends' handling of a credit update, cables apart
   Bytes switch_buffer{};             // RoCE: shared by all ports of a switch
   PauseSettings pause;               // RoCE
+  CongestionControl congestion;      // RoCE
   Routing routing = Routing::kStatic;
 };
 

@@ -68,7 +68,7 @@ struct PortCounters {
   std::int64_t pfc_pause_frames_sent = 0;
   Duration pfc_paused;
   std::int64_t ecn_marked = 0;
-  std::int64_t cnp = 0;
+  std::int64_t cnp = 0;  // sent
   std::int64_t dropped = 0;
   std::int64_t retransmitted = 0;
   Duration out_of_credits;

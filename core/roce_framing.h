@@ -15,6 +15,10 @@ namespace gradhaul {
 // Preamble and SFD 8, Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4, gap 12: every packet.
 inline constexpr Bytes kRoceOverhead{82};
 
+// A congestion notification packet, beside the overhead of all packets: what BTH is followed by
+// [IBTA annex A17].
+inline constexpr Bytes kNotificationBytes{16};
+
 // A PFC frame: 64 bytes, preamble and gap [IEEE 802.1Qbb].
 inline constexpr Bytes kPauseFrame{84};
 // A pause lasts at most so many quanta of 512 bit times, and is renewed before it ends.

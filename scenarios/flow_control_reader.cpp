@@ -6,6 +6,7 @@
 
 #include "core/network_framing.h"
 #include "core/pause_headroom.h"
+#include "scenarios/congestion_control_reader.h"
 
 namespace gradhaul {
 namespace {
@@ -167,7 +168,9 @@ void read_flow_control(MappingReader& reader, Network& network) {
     reader.fixed("flow_control", infiniband ? "credits" : "none",
                  {"pfc", infiniband ? "none" : "credits"});
   }
-  if (is_mapping(reader, "congestion_control")) {
+  if (roce) {
+    read_congestion_control(reader, network);
+  } else if (is_mapping(reader, "congestion_control")) {
     no_mapping(reader, "congestion_control", "none");
   } else {
     reader.fixed("congestion_control", "none", {"dcqcn", "hpcc", "timely", "swift"});

@@ -27,6 +27,8 @@ const char* name_of(Cause cause) {
       return "credits";
     case Cause::kPaused:
       return "paused";
+    case Cause::kPaced:
+      return "paced";
     case Cause::kReadTags:
       return "reads outstanding";
     case Cause::kLatency:

@@ -75,6 +75,7 @@ struct Link {
   // InfiniBand: a packet's credits are back this long after its last bit left the far end's buffer.
   Duration credit_return;
   PauseRules pause;      // Ethernet
+  bool marks = false;    // sent by an Ethernet switch that marks packets (ECN)
   std::string port;      // counters are shown under this name ("leaf0:3"); empty: none
   bool network = false;  // a wire of the network: waiting for credits counts as xmit_wait
 };

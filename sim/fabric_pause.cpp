@@ -64,6 +64,7 @@ void Fabric::set_pause_ways() {
       back = with_end(link.name, ".down", ".up");
     }
     link.pause.reverse = find(back);
+    link.marks = cluster_.network.congestion.dcqcn && !direct && !ends_with(link.name, ".out");
     if (link.pause.alpha <= 0) continue;
     // The port at the far end is named after the switch: "leaf0:3".
     const std::string& port = links_[static_cast<std::size_t>(link.pause.reverse)].port;

@@ -23,6 +23,8 @@ struct QueuePair {
   std::int32_t injector = kNone;
   std::int32_t head = kNone;  // messages
   std::int32_t tail = kNone;
+  std::int64_t next_packet = 0;           // not before: its rate
+  std::int64_t notified = INT64_MIN / 2;  // when its receiver last sent a notification
 };
 
 struct Injector {
@@ -39,6 +41,7 @@ struct Injector {
   std::int64_t tags_used = 0;
   std::int64_t next_message = 0;
   std::int64_t wake = INT64_MAX;
+  std::int64_t notifications = 0;  // that the NIC has sent as a receiver
   bool wants_tags = false;
   struct TagReturn {
     std::int64_t time;

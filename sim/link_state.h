@@ -32,6 +32,7 @@ struct alignas(64) LinkState {
   // Ethernet: what a packet takes of the far buffer is counted in bytes (sim/lossless_buffers.h).
   bool lossless = false;
   std::uint8_t paused = 0;  // classes
+  bool marks = false;       // ECN
   ResourceId resource = kNoResource;
   std::int64_t rate = 0;  // bits a second; 0: serialises in no time
   std::int64_t latency = 0;
@@ -47,6 +48,10 @@ struct alignas(64) LinkState {
   CreditReturns credits[kTrafficClasses];
   std::int64_t backlog_total = 0;
   std::int64_t stall_total = 0;
+  // Where packets are marked: wire bytes that wait, packets that came, and those that were marked.
+  std::int64_t queued = 0;
+  std::int64_t markable = 0;
+  std::int64_t marked = 0;
   std::int64_t repeated_stall = 0;  // beside it, of periods that were not stepped through
 };
 

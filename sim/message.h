@@ -47,6 +47,9 @@ struct Message {
   // When the NIC knew of it, and how long its wire and the links of the read path had been backed
   // up by then: what the wait for its last packet is put down to.
   std::int64_t ready = 0;
+  // How long its queue pair was held back by its rate, and since when it has been.
+  std::int64_t paced = 0;
+  std::int64_t paced_since = -1;
   std::int64_t wire_backlog = 0;
   std::int64_t wire_stall = 0;
   static constexpr int kReadLinks = 12;

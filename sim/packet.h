@@ -43,6 +43,7 @@ struct alignas(64) Packet {
   std::int16_t units = 1;  // where the hop's unit is the whole packet: read requests may be several
   bool last_part = true;   // the end of the packet; false for a piece cut off its front
   bool last_of_message = false;
+  bool marked = false;   // ECN: congestion experienced
   int ingress_copy = 0;  // of the ingress link, counted as the copies of the flow's hops
 };
 static_assert(sizeof(Packet) == 64);

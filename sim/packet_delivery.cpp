@@ -21,6 +21,12 @@ void PacketTransport::on_delivery(const Packet& packet, std::int64_t delivered) 
       return peer_delivered(packet, delivered);
     case FlowKind::kRelay:
       return relayed(packet, delivered);
+    case FlowKind::kNotify:
+      // It names a queue pair, not a message.
+      context_.engine.schedule(delivered + node_.nic.receive_latency.ps,
+                               static_cast<std::uint32_t>(RunEvent::kNotified), packet.message,
+                               packet.message);
+      return;
   }
 }
 
@@ -32,6 +38,7 @@ void PacketTransport::received(const Packet& packet, std::int64_t delivered) {
   if (packet.trace != kNone) {
     engine.trace(packet.trace).add(path.receiver, Cause::kLatency, node_.nic.receive_latency.ps);
   }
+  if (packet.marked) notify(packet, arrived);
   if (packet.last_of_message) acknowledge(packet, arrived);
   const bool no_pcie = incoming.credit || engine.length(path.flow(FlowKind::kWrite)) == 0;
   // Of the wire it came by, counted from whoever posted.
@@ -118,6 +125,8 @@ void PacketTransport::on_event(RunEvent event, std::int32_t index) {
     case RunEvent::kInjectorWake:
       injectors_[static_cast<std::size_t>(index)].wake = INT64_MAX;
       return transmit(index);
+    case RunEvent::kNotified:
+      return heed_notification(index);
     default:
       GRADHAUL_ASSERT(false, "not an event of the transport");
   }

@@ -18,6 +18,7 @@ LinkState initial_state(const Link& link) {
   state.resource = link.resource;
   state.unit_credits = link.kind == LinkKind::kPcie;
   state.lossless = link.pause.lossless();
+  state.marks = link.marks;
   // A loop shorter than the way there cannot be.
   state.return_after_leaving =
       state.unit_credits ? std::max<std::int64_t>(0, (link.credit_return - link.latency).ps)
@@ -272,6 +273,7 @@ void PacketEngine::arrive(PacketId id) {
   LinkState& state = link_state(link);
   const int c = hop.traffic_class;
   if (arrived.trace != kNone) trace(arrived.trace).stalled_at_arrival = stall_total(link);
+  if (state.marks) queue_and_mark(link, arrived);
   if (state.head[c] == kNone) {
     state.head[c] = id;
   } else {

@@ -64,6 +64,8 @@ class PacketEngine {
 
   // Before the run, in a fixed order.
   FlowId add_flow(const FlowSpec& spec);
+  // Settles which packets are marked where queues grow.
+  void draw_marks_by(std::uint64_t seed) { seed_ = seed; }
   // Which link stands for the one that the fabric has pause frames of this one go by.
   void send_pauses_by(LinkId link, LinkId way) {
     pause_ways_[static_cast<std::size_t>(link)] = way;
@@ -212,6 +214,7 @@ class PacketEngine {
   void give_back(const Packet& packet, std::int64_t was_free, std::int64_t serialisation,
                  ResourceId culprit);
   void leave_buffer(const Packet& packet, std::int64_t time, ResourceId culprit);
+  void queue_and_mark(LinkId link, Packet& arrived);
   void ask_for_looks();
   void look_at_buffer(LinkId link);
   void send_pause(const LosslessBuffers::Order& order);
@@ -237,6 +240,7 @@ class PacketEngine {
   EventWheel wheel_;
   std::vector<Event> next_round_;  // of this instant
   LosslessBuffers buffers_;
+  std::uint64_t seed_ = 1;
   std::vector<LinkId> pause_ways_;  // by link
   std::vector<LosslessBuffers::Order> orders_;
   std::vector<LinkState> states_;

@@ -1,4 +1,5 @@
-// How the plain engine pauses links whose far buffers fill (PFC), and lets them go on.
+// How the plain engine pauses links whose far buffers fill (PFC), lets them go on, and marks
+// packets where queues grow (ECN).
 
 #include <algorithm>
 
@@ -7,6 +8,26 @@
 #include "sim/packet_engine.h"
 
 namespace gradhaul {
+
+// Looks at what waits when the packet comes. Draws are hashes of link and packet, so that they do
+// not depend on what else is drawn.
+void PacketEngine::queue_and_mark(LinkId link, Packet& arrived) {
+  LinkState& state = link_state(link);
+  const CongestionControl& rules = fabric_.cluster().network.congestion;
+  if (arrived.payload > 0) {
+    const std::uint64_t draw =
+        mix64(mix64(seed_ + static_cast<std::uint64_t>(link)) +
+              static_cast<std::uint64_t>(state.markable++) * 0x9E3779B97F4A7C15);
+    const double chance = static_cast<double>(draw >> 11) * 0x1p-53;
+    const auto over = static_cast<double>(state.queued - rules.kmin.count);
+    const auto whole = static_cast<double>((rules.kmax - rules.kmin).count);
+    const bool marks = state.queued > rules.kmax.count ||
+                       (state.queued > rules.kmin.count && chance < rules.pmax * over / whole);
+    if (marks && !arrived.marked) ++state.marked;
+    arrived.marked = arrived.marked || marks;
+  }
+  state.queued += form_of(hop_of(arrived), arrived).credits;
+}
 
 void PacketEngine::ask_for_looks() {
   for (const LosslessBuffers::Look& look : buffers_.looks()) {

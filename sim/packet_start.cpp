@@ -105,6 +105,11 @@ int PacketEngine::choose(LinkState& state, Attempt& best, std::int64_t& retry) {
   }
   constexpr int kPosted = static_cast<int>(TrafficClass::kPosted);
   constexpr int kNonPosted = static_cast<int>(TrafficClass::kNonPosted);
+  if (state.lossless && state.head[kNonPosted] != kNone) {
+    // On Ethernet these are notifications, in a priority of their own before all else.
+    best = attempt(state, kNonPosted);
+    return kNonPosted;
+  }
   int chosen = kNone;
   for (int c = 0; c < kTrafficClasses; ++c) {
     if (state.head[c] == kNone || (state.paused >> c & 1U) != 0) continue;
@@ -186,9 +191,12 @@ void PacketEngine::start(LinkId link, PacketId id) {
   if (started.ingress_units > 0) give_back(started, was_free, serialisation, culprit);
   if (started.trace != kNone) trace_start(started, link);
   started.ingress = link;
-  started.ingress_units = static_cast<std::int16_t>(guarded || state.lossless ? form.credits : 0);
+  // The lossless priority is the first class.
+  const bool counted = guarded || (state.lossless && c == 0);
+  started.ingress_units = static_cast<std::int16_t>(counted ? form.credits : 0);
   started.ingress_copy = hop.copy;
-  if (state.lossless) {
+  if (state.marks) state.queued -= form.credits;
+  if (state.lossless && started.ingress_units > 0) {
     const Duration cable = fabric_.link(link).pause.cable;
     buffers_.expect(link, now_, now_ + serialisation + cable.ps, form.credits);
     ask_for_looks();
@@ -296,10 +304,11 @@ void PacketEngine::arrive_at_end(PacketId id, LinkId link, std::int64_t serialis
   Packet& moved = packet(id);
   const FlowHop& hop = hop_of(moved);
   const std::int64_t delivered = now_ + serialisation + state.latency;
-  if (state.lossless && !hop.endpoint_keeps_buffer) {
+  const bool takes_buffer = moved.ingress_units > 0 && !hop.endpoint_keeps_buffer;
+  if (takes_buffer && state.lossless) {
     leave_buffer(moved, delivered, state.resource);
     moved.ingress_units = 0;
-  } else if (moved.ingress_units > 0 && !hop.endpoint_keeps_buffer) {
+  } else if (takes_buffer) {
     CreditRun run;
     run.units = moved.ingress_units;
     run.order = hop.ordinal;

@@ -70,6 +70,7 @@ void PacketTransport::transmit(std::int32_t injector) {
   while (true) {
     Injector& sender = injectors_[static_cast<std::size_t>(injector)];
     if (sender.active.empty()) return;
+    if (!reactions_.empty() && !bring_sendable_first(injector, now)) return;
     const std::int32_t number = sender.active.front();
     const std::int32_t index = queue_pairs_[static_cast<std::size_t>(number)].head;
     Message& sending = message(index);
@@ -84,6 +85,7 @@ void PacketTransport::transmit(std::int32_t injector) {
     }
     if (sending.asked == 0) sender.next_message = now + sender.message_gap;
     sender.active.pop_front();
+    if (!reactions_.empty() && payload > 0) pace(number, payload, now);
     QueuePair& pair = queue_pairs_[static_cast<std::size_t>(number)];
     const bool last = sending.credit || sending.asked + payload == sending.amount;
     if (last) {
@@ -124,7 +126,9 @@ void PacketTransport::blame_wait_in_nic(Message& sending, const Injector& inject
   parts.add(culprit == kNoResource ? path.sender : culprit, engine.stall_cause(injector.out),
             stalled);
   parts.add(path.sender, Cause::kBusy, backed_up - stalled);
-  blame_reads(path, sending, waited - backed_up);
+  const std::int64_t paced = std::min(waited - backed_up, sending.paced);
+  parts.add(path.sender, Cause::kPaced, paced);
+  blame_reads(path, sending, waited - backed_up - paced);
 }
 
 void PacketTransport::blame_reads(const Path& path, const Message& sending, std::int64_t waited) {

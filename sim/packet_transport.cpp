@@ -75,7 +75,12 @@ void PacketTransport::connect(const Wiring& wiring,
                               const std::vector<const std::vector<ConnectionEnd>*>& ends) {
   for (const FlowSpec& flow : wiring.flows) context_.engine.add_flow(flow);
   for (const std::int32_t injector : wiring.queue_pairs) {
-    queue_pairs_.push_back({injector, kNone, kNone});
+    queue_pairs_.push_back({.injector = injector});
+  }
+  const Network& network = context_.fabric.cluster().network;
+  if (network.congestion.dcqcn) {
+    reactions_.assign(queue_pairs_.size(),
+                      ReactionPoint(network.congestion, std::min(network.link, node_.nic.rate)));
   }
   std::map<ConnectionKey, std::int32_t> sent;
   std::map<ConnectionKey, std::int32_t> received;

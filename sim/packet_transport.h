@@ -22,6 +22,7 @@
 #include "sim/injector.h"
 #include "sim/memory_ports.h"
 #include "sim/message.h"
+#include "sim/reaction_point.h"
 #include "sim/run_context.h"
 
 namespace gradhaul {
@@ -42,6 +43,10 @@ class PacketTransport {
   void on_delivery(const Packet& packet, std::int64_t delivered);
   void on_event(RunEvent event, std::int32_t index);
 
+  // Notifications of congestion that a NIC has sent.
+  std::int64_t notifications(int node, int nic) const {
+    return injectors_[static_cast<std::size_t>(nic_injector(node_, node, nic))].notifications;
+  }
   std::int64_t packets() const { return packets_; }  // data packets put on a network wire
 
   // What decides about the future, beside what the engine has said before.
@@ -61,6 +66,10 @@ class PacketTransport {
   void ask(std::int32_t index, std::int64_t payload);
   void put_on_wire(std::int32_t index, std::int64_t payload, std::int64_t ready);
   void wake(std::int32_t injector, std::int64_t time);
+  bool bring_sendable_first(std::int32_t injector, std::int64_t now);
+  void pace(std::int32_t queue_pair, std::int64_t payload, std::int64_t now);
+  void notify(const Packet& packet, std::int64_t time);
+  void heed_notification(std::int32_t queue_pair);
   void blame_wait_in_nic(Message& message, const Injector& injector);
   void blame_reads(const Path& path, const Message& message, std::int64_t waited);
 
@@ -123,6 +132,7 @@ class PacketTransport {
   std::vector<SimulatedConnection> connections_;
   std::vector<Injector> injectors_;  // NICs, node by node; then GPUs where they write through PCIe
   std::vector<QueuePair> queue_pairs_;
+  std::vector<ReactionPoint> reactions_;  // by queue pair; none without congestion control
   std::vector<Message> messages_;
   std::vector<std::int32_t> free_messages_;
   Trace scratch_;

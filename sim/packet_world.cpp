@@ -41,7 +41,9 @@ PacketWorld::PacketWorld(const PredictionRequest& request, const Fabric& fabric,
   start_times_.assign(all, 0);
   completion_times_.assign(all, -1);
   incomplete_ = not_begun_ = static_cast<Rank>(engines_.size());
-  if (request.skip_recurrences) {
+  engine_.draw_marks_by(request.seed);
+  // Draws, and rates that grow with time, do not recur.
+  if (request.skip_recurrences && !request.cluster.network.congestion.dcqcn) {
     recurrence_.emplace(RunState{engine_, *transport_, *kernels_, memory_, blame_, engines_});
   }
 }

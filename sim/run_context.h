@@ -37,6 +37,7 @@ enum class RunEvent : std::uint8_t {
   kCreditDone,
   kInjectorWake,
   kReduceDone,
+  kNotified,
 };
 
 }  // namespace gradhaul

@@ -230,7 +230,8 @@ bool MoveChecker::take_path(const Path& path, const Path& image) {
   }
   for (std::size_t i = 0; i < kFlowKinds; ++i) {
     const bool own_ways = i == static_cast<std::size_t>(FlowKind::kWire) ||
-                          i == static_cast<std::size_t>(FlowKind::kAcknowledge);
+                          i == static_cast<std::size_t>(FlowKind::kAcknowledge) ||
+                          i == static_cast<std::size_t>(FlowKind::kNotify);
     const int flows = own_ways && path.flows[i] != kNone ? path.ways : 1;
     for (int way = 0; way < flows; ++way) {
       if (!take_flow(path.flows[i] + way, image.flows[i] + way)) return false;

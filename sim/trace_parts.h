@@ -16,6 +16,7 @@ enum class Cause : std::uint8_t {
   kBusy,        // waiting for, or being served by, a resource that serves as fast as it can
   kCredits,     // a link stood still for want of credits; the resource is the one that held them
   kPaused,      // the same for a link that was told to pause (PFC)
+  kPaced,       // congestion control held the queue pair to a lower rate
   kReadTags,    // the NIC had as many reads outstanding as its tags or its buffer let it
   kLatency,     // propagation, forwarding, memory access
   kDoorbell,    // posting, doorbell, fetching the work request
@@ -24,7 +25,7 @@ enum class Cause : std::uint8_t {
   kLaunch,      // the collective's kernel starts
   kSlots,       // the way back of a slot that the next write had to wait for
 };
-inline constexpr int kCauses = 10;
+inline constexpr int kCauses = 11;
 const char* name_of(Cause cause);
 
 struct TracePart {

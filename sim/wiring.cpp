@@ -103,8 +103,11 @@ FlowId WiringBuilder::add_flow_of(const ConnectionKey& key, bool credit, Route r
                                   bool data, int queue_pair) {
   const auto [source, destination, channel, apart] = shape(key);
   const auto role = static_cast<std::int32_t>(kind) + (credit ? std::int32_t{kFlowKinds} : 0);
+  // Notifications have a priority of their own, which nothing pauses.
+  const TrafficClass traffic_class =
+      kind == FlowKind::kNotify ? TrafficClass::kNonPosted : TrafficClass::kPosted;
   return add_flow(
-      std::move(route), TrafficClass::kPosted, kind, data,
+      std::move(route), traffic_class, kind, data,
       {1, source, destination, channel, apart, role, key.source, key.stream, queue_pair});
 }
 
@@ -147,6 +150,7 @@ void WiringBuilder::take_nic_path(const ConnectionKey& key, const Hop& hop, bool
   const int reading = hop.relay_gpu >= 0 ? hop.relay_gpu : gpu_of(hop.source);
   path.source_gpu = from * node_.gpu_count + reading;
   path.destination_gpu = to * node_.gpu_count + gpu_of(hop.destination);
+  path.destination_nic = hop.destination_nic;
   const Route wire = fabric_.wire(from, hop.source_nic, to, hop.destination_nic);
   if (wire.empty()) {
     throw SimulationError("no path leads from node" + std::to_string(from) + ".nic" +
@@ -186,6 +190,10 @@ void WiringBuilder::add_wires(const ConnectionKey& key, const Hop& hop, bool cre
         add_flow_of(key, credit, std::move(there), FlowKind::kWire, !credit, pair);
     if (free_control_) continue;
     Route back = fabric_.wire(to, hop.destination_nic, from, hop.source_nic, port(true));
+    if (cluster_.network.congestion.dcqcn) {
+      path.flows[static_cast<std::size_t>(FlowKind::kNotify)] =
+          add_flow_of(key, credit, back, FlowKind::kNotify, false, pair);
+    }
     path.flows[static_cast<std::size_t>(FlowKind::kAcknowledge)] =
         add_flow_of(key, credit, std::move(back), FlowKind::kAcknowledge, false, pair);
   }

@@ -28,8 +28,9 @@ enum class FlowKind : std::uint8_t {
   kAcknowledge,  // NIC to NIC, back
   kPeer,         // GPU to GPU of one node
   kRelay,        // GPU to the GPU whose NIC sends it on
+  kNotify,       // NIC to NIC, back: congestion has been experienced
 };
-inline constexpr std::size_t kFlowKinds = 7;
+inline constexpr std::size_t kFlowKinds = 8;
 
 enum class PathKind : std::uint8_t {
   kNic,      // through a NIC, perhaps by way of another GPU first
@@ -45,13 +46,14 @@ struct Path {
   std::int32_t first_queue_pair = kNone;
   int queue_pairs = 0;
   // Where each queue pair may take a way of its own through the network (ECMP), one flow each for
-  // kWire and kAcknowledge, numbered one after the other from the first; else 1.
+  // kWire, kAcknowledge and kNotify, numbered one after the other from the first; else 1.
   int ways = 1;
   std::int32_t source_gpu = 0;        // whose memory is read, among all GPUs of the cluster
   std::int32_t destination_gpu = 0;   // whose memory is written
+  std::int32_t destination_nic = 0;   // kNic: of its node
   ResourceId sender = kNoResource;    // the link by which it leaves
   ResourceId receiver = kNoResource;  // the NIC at the far end
-  std::array<FlowId, kFlowKinds> flows{kNone, kNone, kNone, kNone, kNone, kNone, kNone};
+  std::array<FlowId, kFlowKinds> flows{kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone};
   // Copies (sim/copies.h) from whoever posts to where each flow is counted from.
   std::array<int, kFlowKinds> shifts{};
   Duration peer_latency;  // kPeer: of a credit, which is a single store

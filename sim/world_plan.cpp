@@ -32,7 +32,9 @@ WorldPlan plan_world(const PredictionRequest& request, const Fabric& fabric,
       wire_up(fabric, placement, request.communication, request.seed, connection_keys(plan));
   // Copies of a port that shares its buffer with others are not looked at one by one.
   const bool shares_buffers = request.cluster.network.pause.alpha > 0;
-  if (request.skip_recurrences && starts == Starts::kTogether && !shares_buffers) {
+  // Nor are copies drawn alike.
+  const bool draws = request.cluster.network.congestion.dcqcn;
+  if (request.skip_recurrences && starts == Starts::kTogether && !shares_buffers && !draws) {
     plan.symmetry = find_symmetry(fabric, placement, *plan.schedule, plan.wiring);
   }
   for (Rank rank = 0; rank < request.cluster.ranks(); ++rank) {

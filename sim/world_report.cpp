@@ -40,6 +40,17 @@ void add_gpus(const PacketWorld& world, std::vector<ResourceUse>& uses) {
   }
 }
 
+void add_notifications(const PacketWorld& world, std::map<std::string, PortCounters>& ports) {
+  const Cluster& cluster = world.fabric().cluster();
+  if (!cluster.network.congestion.dcqcn) return;
+  for (int node = 0; node < cluster.nodes; ++node) {
+    for (int nic = 0; nic < cluster.node.nic_count; ++nic) {
+      const std::string name = "node" + std::to_string(node) + ".nic" + std::to_string(nic);
+      ports[name].cnp = world.transport().notifications(node, nic);
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<ResourceUse> resource_uses(const PacketWorld& world) {
@@ -67,10 +78,13 @@ std::vector<PortCounters> port_counters(const PacketWorld& world) {
     port.pfc_paused = {pauses.paused};
     port.pfc_pause_frames = pauses.frames;
     ports[world.fabric().link(link.pause.reverse).port].pfc_pause_frames_sent = pauses.frames;
+    port.ecn_marked = world.link(id).marked;
   }
+  add_notifications(world, ports);
   std::vector<PortCounters> counters;
   for (auto& [name, port] : ports) {
-    if (port.xmit_wait.ps == 0 && port.pfc_pause_frames + port.pfc_pause_frames_sent == 0) continue;
+    const std::int64_t pauses = port.pfc_pause_frames + port.pfc_pause_frames_sent;
+    if (port.xmit_wait.ps == 0 && pauses + port.ecn_marked + port.cnp == 0) continue;
     port.port = name;
     counters.push_back(std::move(port));
   }
