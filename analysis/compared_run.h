@@ -109,6 +109,10 @@ struct ComparedRun {
   std::int64_t lines = 0;
 };
 
+// From a picosecond to thirty years: what lies beyond is no time that anybody measured, and makes
+// bandwidths that are no numbers.
+inline bool is_plausible_time(double us) { return us >= 1e-6 && us <= 1e15; }
+
 // As many rows as a log may hold; a test that repeats for days is cut there, with a note.
 inline constexpr std::size_t kMaxRows = 65536;
 

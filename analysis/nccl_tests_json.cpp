@@ -59,7 +59,7 @@ void add_half(const Json& result, bool in_place, const ComparedRow& base, Compar
   const Json& half = member(result, in_place ? "in_place" : "out_of_place");
   auto time = real_of(member(half, "time"));
   if (!time) time = real_of(member(half, "cpu_time"));
-  if (!time || *time <= 0 || run.rows.size() >= kMaxRows) return;
+  if (!time || !is_plausible_time(*time) || run.rows.size() >= kMaxRows) return;
   ComparedRow row = base;
   row.in_place = in_place;
   row.time_us = *time;

@@ -46,7 +46,7 @@ bool has_word(const std::vector<std::string_view>& words, std::string_view word)
 
 // A printed time with an exponent has two digits; what it is divided by has three or more.
 double exact_time(double time, double algbw, std::int64_t size) {
-  if (time < 1e7 || algbw <= 0) return time;
+  if (time < 1e7 || algbw < 1) return time;
   return static_cast<double>(size) / algbw / 1e3;
 }
 
@@ -230,7 +230,8 @@ void NcclTestsLog::emit_half(std::size_t half) {
   const auto time = number(0);
   const auto algbw = number(1);
   const auto busbw = number(2);
-  if (!time || !algbw || !busbw || *time <= 0 || *algbw < 0 || *busbw < 0) return;
+  if (!time || !algbw || !busbw || *algbw < 0 || *busbw < 0) return;
+  if (!is_plausible_time(*time)) return;
   if (!agree(*time, *algbw, pending_->row.size_bytes)) {
     if (strange_ == 0) strange_ = pending_->line;
     return;

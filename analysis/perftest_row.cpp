@@ -1,7 +1,6 @@
 #include "analysis/perftest_row.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace gradhaul {
 namespace {
@@ -55,7 +54,7 @@ std::optional<ComparedRow> perftest_row(const PerftestTest& test, const Perftest
   if (test.latency) {
     // The median where there is one: a prediction knows no jitter.
     const auto time = numbers.typical_us ? numbers.typical_us : numbers.average_us;
-    if (!time || *time <= 0) return std::nullopt;
+    if (!time) return std::nullopt;
     row.p50_us = numbers.typical_us;
     row.time_us = *time;
     row.without_kernels = true;
@@ -67,9 +66,10 @@ std::optional<ComparedRow> perftest_row(const PerftestTest& test, const Perftest
     row.time_us = size / bytes_per_second * 1e6;
     row.streamed = true;
   }
+  if (!is_plausible_time(row.time_us)) return std::nullopt;
   row.algbw_GBps = size / row.time_us / 1e3;
   row.busbw_GBps = row.algbw_GBps;
-  if (!std::isfinite(row.time_us) || !std::isfinite(row.algbw_GBps)) return std::nullopt;
+
   return row;
 }
 

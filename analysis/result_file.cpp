@@ -28,9 +28,9 @@ class RowKeys {
     if (!member(row_, key).is_string()) wrong(key, "a text");
     return text_of(member(row_, key));
   }
-  double positive(const char* key) const {
+  double time_us(const char* key) const {
     const auto number = real_of(member(row_, key));
-    if (!number || *number <= 0) wrong(key, "a number above 0");
+    if (!number || !is_plausible_time(*number)) wrong(key, "a time above 0");
     return *number;
   }
   std::int64_t whole(const char* key, std::int64_t least, std::int64_t most) const {
@@ -71,7 +71,7 @@ ComparedRow read_row(const RowKeys& keys) {
     row.channels = static_cast<int>(keys.whole("channels", 0, kMostRanks));
   }
   row.size_bytes = keys.whole("size_bytes", 0, std::numeric_limits<std::int64_t>::max());
-  row.time_us = keys.positive("time_us");
+  row.time_us = keys.time_us("time_us");
   row.algbw_GBps = static_cast<double>(row.size_bytes) / row.time_us / 1e3;
   row.busbw_GBps = real_of(keys.value("busbw_GBps"));
   if (keys.value("in_place").is_boolean()) row.in_place = keys.value("in_place").get<bool>();

@@ -244,8 +244,23 @@ TEST(Logs, AnUnknownMixtureOfRowsIsLeftOut) {
   EXPECT_THAT(run.notes.back(), HasSubstr("do not agree are left out, that of line 1 first"));
 }
 
+// As found by damage: 1e-300 us would make a bandwidth that is no number.
+TEST(Logs, TimesThatNobodyMeasuredAreNone) {
+  const std::string row = R"({"collective": "all_reduce", "ranks": 2, "size_bytes": 1000000000000,
+      "time_us": 1e-300})";
+  EXPECT_THROW(
+      run_of(R"({"schema": "gradhaul.result/1", "kind": "measured", "rows": [)" + row + "]}"),
+      InputError);
+  EXPECT_THAT(run_of("8 2 float sum -1 1e-300 0.00 0.00 0 1e300 0.00 0.00 0\n").rows,
+              ::testing::IsEmpty());
+  EXPECT_THAT(run_of(R"({"nccl_version": 22707, "results": [{"size": 1000000000000,
+                         "out_of_place": {"time": 1e-300}}]})")
+                  .rows,
+              ::testing::IsEmpty());
+}
+
 TEST(Logs, PrintedTimesWithoutDigitsAreTakenFromBandwidth) {
-  // 1.2e+07 us has two digits; 2147483648 B at 0.179 … is printed as 0.18: still more.
+  // 1.2e+07 us has two digits, 178.26 GB/s has five.
   const ComparedRun run = run_of(
       "2147483648000 536870912000 float sum -1 1.2e+07 178.26 334.24 0 1.2e+07 179.0 335.6 0\n");
   ASSERT_EQ(run.rows.size(), 2U);
