@@ -152,8 +152,8 @@ class Explainer {
       if (explanation.prediction.rows.empty()) return nothing_finished();
     }
     if (asked) {
-      explanation.run =
-          describe_run(request_of(asked->scenario), asked->scenario.name, context_.version);
+      explanation.run = describe_run(asked->scenario.cluster, asked->scenario.communication,
+                                     asked->scenario.name, context_.version);
       explanation.cluster = asked->scenario.cluster;
       explanation.command = command_line(asked->name, asked->settings);
     }
