@@ -41,7 +41,7 @@ struct Comparison {
   std::vector<std::int64_t> only_predicted;  // sizes
   std::vector<std::int64_t> only_measured;
   std::vector<std::string> notes;
-  std::vector<Finding> findings;
+  std::vector<RunFinding> findings;
 
   std::size_t sizes() const;   // in pairs
   std::size_t judged() const;  // pairs

@@ -97,7 +97,7 @@ std::string comparison_json_text(const Comparison& comparison, const std::string
   for (const ComparedPair& pair : comparison.pairs) json["rows"].push_back(pair_json(pair));
   json["summary"] = summary_json(comparison);
   json["findings"] = Json::array();
-  for (const Finding& finding : comparison.findings) {
+  for (const RunFinding& finding : comparison.findings) {
     json["findings"].push_back({{"layer", text_or_null(finding.layer)}, {"text", finding.text}});
   }
   json["counters"] = Json::array();

@@ -178,7 +178,7 @@ std::string findings_text(const Comparison& comparison) {
   if (comparison.findings.empty()) return "";
   std::string text = "#\n# What the measured side says that the prediction has otherwise:\n";
   std::string likely;
-  for (const Finding& finding : comparison.findings) {
+  for (const RunFinding& finding : comparison.findings) {
     const std::string layer = finding.layer.empty() ? "" : finding.layer + ": ";
     text += fmt::format("#   {}{}\n", layer, finding.text);
     if (likely.empty()) likely = finding.layer;

@@ -46,7 +46,7 @@ const NcclFacts::Transport* transport(const NcclFacts& nccl, const char* name) {
 }
 
 void find_sockets(const ComparedRun& predicted, const NcclFacts& nccl,
-                  std::vector<Finding>& findings) {
+                  std::vector<RunFinding>& findings) {
   if (!predicts_rdma(predicted)) return;
   if (const auto* socket = transport(nccl, "NET/Socket")) {
     findings.push_back({"network", fmt::format("data between nodes went over TCP sockets, where "
@@ -61,7 +61,7 @@ void find_sockets(const ComparedRun& predicted, const NcclFacts& nccl,
 }
 
 void find_staging(const ComparedRun& predicted, const NcclFacts& nccl,
-                  std::vector<Finding>& findings) {
+                  std::vector<RunFinding>& findings) {
   if (!predicts_gpudirect(predicted) || !predicts_rdma(predicted)) return;
   // Within one node there is no NIC to reach.
   if (whole_of(member(member(predicted.effective, "cluster"), "nodes")).value_or(1) < 2) return;
@@ -90,7 +90,7 @@ void find_staging(const ComparedRun& predicted, const NcclFacts& nccl,
 }
 
 void find_shared_memory(const ComparedRun& predicted, const NcclFacts& nccl,
-                        std::vector<Finding>& findings) {
+                        std::vector<RunFinding>& findings) {
   if (!predicts_nvlink(predicted)) return;
   if (const auto* shared = transport(nccl, "SHM")) {
     findings.push_back({"within a node", fmt::format("GPUs of one node reached each other through "
@@ -111,7 +111,7 @@ std::set<std::string> predicted_nics(const ComparedRun& predicted) {
 }
 
 void find_nics(const ComparedRun& predicted, const NcclFacts& nccl,
-               std::vector<Finding>& findings) {
+               std::vector<RunFinding>& findings) {
   const std::size_t expected = predicted_nics(predicted).size();
   if (nccl.nics && nccl.nics->value.size() < expected) {
     findings.push_back(
@@ -133,7 +133,7 @@ void find_nics(const ComparedRun& predicted, const NcclFacts& nccl,
 }
 
 void find_choices(const ComparedRun& predicted, const ComparedRun& measured,
-                  std::vector<Finding>& findings) {
+                  std::vector<RunFinding>& findings) {
   std::size_t sizes = 0;
   std::string example;
   std::set<std::int64_t> seen;
@@ -156,7 +156,7 @@ void find_choices(const ComparedRun& predicted, const ComparedRun& measured,
 }
 
 void find_channels(const ComparedRun& predicted, const NcclFacts& nccl,
-                   std::vector<Finding>& findings) {
+                   std::vector<RunFinding>& findings) {
   const auto expected = predicted.rows.front().channels;
   if (!nccl.channels || !expected || nccl.channels->value == *expected) return;
   findings.push_back(
@@ -175,7 +175,7 @@ bool is_ring(const std::vector<int>& predicted, const std::vector<int>& listed) 
 }
 
 void find_rings(const ComparedRun& predicted, const NcclFacts& nccl,
-                std::vector<Finding>& findings) {
+                std::vector<RunFinding>& findings) {
   if (predicted.rings.empty() || predicted.rows.front().algorithm != "ring") return;
   const std::size_t ranks = predicted.rings.front().size();
   std::size_t strange = 0;
@@ -199,7 +199,7 @@ void find_rings(const ComparedRun& predicted, const NcclFacts& nccl,
 }
 
 void find_perftest(const ComparedRun& predicted, const PerftestFacts& facts, bool has_rows,
-                   std::vector<Finding>& findings) {
+                   std::vector<RunFinding>& findings) {
   const std::string kind = text_of(member(network_of(predicted), "kind"));
   if (facts.link_type && facts.link_type->value == "Ethernet" && kind == "infiniband") {
     findings.push_back({"network", fmt::format("the link is Ethernet (line {}), the predicted one "
@@ -230,8 +230,8 @@ void find_perftest(const ComparedRun& predicted, const PerftestFacts& facts, boo
 
 }  // namespace
 
-std::vector<Finding> findings_of(const ComparedRun& predicted, const ComparedRun& measured) {
-  std::vector<Finding> findings;
+std::vector<RunFinding> findings_of(const ComparedRun& predicted, const ComparedRun& measured) {
+  std::vector<RunFinding> findings;
   const NcclFacts& nccl = measured.nccl;
   find_sockets(predicted, nccl, findings);
   find_staging(predicted, nccl, findings);

@@ -10,7 +10,7 @@
 
 namespace gradhaul {
 
-struct Finding {
+struct RunFinding {
   // Where it lies: "network", "GPU to NIC", "within a node", "NICs", "algorithm", "channels",
   // "rings"; empty: a setting or a warning, quoted.
   std::string layer;
@@ -18,6 +18,6 @@ struct Finding {
 };
 
 // Those that cost most first.
-std::vector<Finding> findings_of(const ComparedRun& predicted, const ComparedRun& measured);
+std::vector<RunFinding> findings_of(const ComparedRun& predicted, const ComparedRun& measured);
 
 }  // namespace gradhaul

@@ -99,10 +99,10 @@ bool is_broken(const std::string& state) {
   return state == "ERR" || state == "SQER" || state == "SQE";
 }
 
-bool was_there(const HostInventory* earlier, const QueuePair& pair) {
+bool was_there(const HostInventory* earlier, const HostQueuePair& pair) {
   if (earlier == nullptr) return false;
   return std::any_of(earlier->queue_pairs.begin(), earlier->queue_pairs.end(),
-                     [&](const QueuePair& other) {
+                     [&](const HostQueuePair& other) {
                        return other.device == pair.device && other.number == pair.number &&
                               other.state == pair.state;
                      });
@@ -117,8 +117,8 @@ void find_in_queue_pairs(const HostInventory& host, const HostInventory* earlier
     bool stayed;
     auto operator<=>(const Key&) const = default;
   };
-  std::map<Key, std::vector<const QueuePair*>> groups;
-  for (const QueuePair& pair : host.queue_pairs) {
+  std::map<Key, std::vector<const HostQueuePair*>> groups;
+  for (const HostQueuePair& pair : host.queue_pairs) {
     if (!is_unconnected(pair.state) && !is_broken(pair.state)) continue;
     groups[{pair.device, pair.state, pair.owner, was_there(earlier, pair)}].push_back(&pair);
   }

@@ -102,7 +102,7 @@ struct NumaNode {
   std::optional<int> socket;  // nothing: without processors, or not told
 };
 
-struct QueuePair {
+struct HostQueuePair {
   std::string device;  // PCI address
   std::string number;
   std::string state;
@@ -141,7 +141,7 @@ struct HostInventory {
   std::vector<int> nics;         // of pci
   std::vector<RdmaDevice> rdma;
   std::vector<NetDevice> net;
-  std::vector<QueuePair> queue_pairs;
+  std::vector<HostQueuePair> queue_pairs;
   bool queue_pairs_shown = false;
   HostSettings settings;
   std::vector<Unseen> unseen;

@@ -147,16 +147,17 @@ std::vector<NetDevice> read_net(const HostTree& tree, const std::vector<PciFunct
   return devices;
 }
 
-std::vector<QueuePair> read_queue_pairs(const HostTree& tree,
-                                        const std::vector<PciFunction>& functions, bool& shown) {
-  std::vector<QueuePair> pairs;
+std::vector<HostQueuePair> read_queue_pairs(const HostTree& tree,
+                                            const std::vector<PciFunction>& functions,
+                                            bool& shown) {
+  std::vector<HostQueuePair> pairs;
   shown = false;
   for (const PciFunction& function : functions) {
     const std::string folder = "/sys/kernel/debug/mlx5/" + function.address + "/QPs";
     if (!tree.exists(folder)) continue;
     shown = true;
     for (const std::string& number : tree.list(folder)) {
-      QueuePair pair;
+      HostQueuePair pair;
       pair.device = function.address;
       pair.number = number;
       pair.file = folder + "/" + number + "/state";

@@ -16,7 +16,7 @@ std::vector<RdmaDevice> read_rdma(const HostTree& tree, const std::vector<PciFun
 std::vector<NetDevice> read_net(const HostTree& tree, const std::vector<PciFunction>& functions);
 
 // As far as the debugging files of the mlx5 driver show them, which root may read.
-std::vector<QueuePair> read_queue_pairs(const HostTree& tree,
-                                        const std::vector<PciFunction>& functions, bool& shown);
+std::vector<HostQueuePair> read_queue_pairs(const HostTree& tree,
+                                            const std::vector<PciFunction>& functions, bool& shown);
 
 }  // namespace gradhaul

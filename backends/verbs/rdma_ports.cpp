@@ -75,12 +75,12 @@ void survey_device(VerbsLibrary& verbs, ibv_device* device, const DeviceFilter& 
     return;
   }
   for (int number = 1; number <= device_attributes.phys_port_cnt; ++number) {
-    RdmaPort port{.device = name,
-                  .port = static_cast<std::uint8_t>(number),
-                  .pci_path = verbs.pci_path(device),
-                  .context = context ? std::move(context) : open(),
-                  .device_attributes = device_attributes,
-                  .attributes = {}};
+    VerbsPort port{.device = name,
+                   .port = static_cast<std::uint8_t>(number),
+                   .pci_path = verbs.pci_path(device),
+                   .context = context ? std::move(context) : open(),
+                   .device_attributes = device_attributes,
+                   .attributes = {}};
     std::string reason;
     if (!filter.takes(name, number)) {
       survey.left_out.push_back(port.name() + ": left out by the list of devices");
@@ -154,7 +154,7 @@ PortSurvey survey_ports(VerbsLibrary& verbs, const DeviceFilter& filter) {
   const std::unique_ptr<ibv_device*, decltype(free_list)> list(devices, free_list);
   PortSurvey survey;
   for (int i = 0; i < count; ++i) survey_device(verbs, devices[i], filter, survey);
-  std::ranges::sort(survey.usable, {}, [](const RdmaPort& port) {
+  std::ranges::sort(survey.usable, {}, [](const VerbsPort& port) {
     return std::tuple(port.pci_path, port.device, port.port);
   });
   return survey;

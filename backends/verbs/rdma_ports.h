@@ -28,7 +28,7 @@ class DeviceFilter {
   std::vector<Entry> entries_;
 };
 
-struct RdmaPort {
+struct VerbsPort {
   std::string device;
   std::uint8_t port = 1;
   std::string pci_path;
@@ -39,7 +39,7 @@ struct RdmaPort {
 };
 
 struct PortSurvey {
-  std::vector<RdmaPort> usable;       // by PCI path, name and port: alike on all ranks of a host
+  std::vector<VerbsPort> usable;      // by PCI path, name and port: alike on all ranks of a host
   std::vector<std::string> skipped;   // "mlx5_1 port 1: DOWN (Polling), not ACTIVE: …"
   std::vector<std::string> left_out;  // by the filter
 };

@@ -8,7 +8,7 @@
 namespace gradhaul {
 namespace {
 
-RdmaRail open_rail(VerbsLibrary& verbs, const VerbsSettings& settings, RdmaPort port) {
+RdmaRail open_rail(VerbsLibrary& verbs, const VerbsSettings& settings, VerbsPort port) {
   RdmaRail rail{std::move(port), {}, {}, 0};
   ibv_context* context = rail.port.context.get();
   errno = 0;
@@ -69,7 +69,7 @@ std::vector<RdmaRail> open_rails(VerbsLibrary& verbs, const VerbsSettings& setti
                                  std::vector<std::string>& notes) {
   PortSurvey survey = survey_ports(verbs, DeviceFilter(settings.devices));
   std::vector<RdmaRail> rails;
-  for (RdmaPort& port : survey.usable) {
+  for (VerbsPort& port : survey.usable) {
     const std::string name = port.name();
     try {
       rails.push_back(open_rail(verbs, settings, std::move(port)));

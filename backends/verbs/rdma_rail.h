@@ -12,7 +12,7 @@
 namespace gradhaul {
 
 struct RdmaRail {
-  RdmaPort port;
+  VerbsPort port;
   ProtectionDomain pd;
   GidChoice gid;
   std::uint16_t pkey = 0;

@@ -26,7 +26,7 @@ std::vector<std::string> findings(const std::vector<std::string>& messages,
   std::string text;
   for (const std::string& message : messages) text += "host:1:2 [0] NCCL INFO " + message + "\n";
   std::vector<std::string> result;
-  for (const Finding& finding : findings_of(predicted, run_of(text))) {
+  for (const RunFinding& finding : findings_of(predicted, run_of(text))) {
     result.push_back(finding.layer + ": " + finding.text);
   }
   return result;

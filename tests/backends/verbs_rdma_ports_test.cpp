@@ -26,7 +26,7 @@ FakeDeviceSpec device(const std::string& name, const std::string& pci_path) {
 
 std::vector<std::string> names(const PortSurvey& survey) {
   std::vector<std::string> found;
-  for (const RdmaPort& port : survey.usable) found.push_back(port.name());
+  for (const VerbsPort& port : survey.usable) found.push_back(port.name());
   return found;
 }
 

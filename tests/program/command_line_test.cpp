@@ -15,7 +15,7 @@ using testing::Not;
 TEST(CommandLine, HelpAndVersionAreDone) {
   const ProgramRun help = run_program({"--help"});
   EXPECT_EQ(help.status, 0);
-  for (const char* word : {"predict", "show", "check", "measure", "Not in this version: compare"}) {
+  for (const char* word : {"predict", "show", "check", "measure", "Not in this version: sweep"}) {
     EXPECT_THAT(help.out, HasSubstr(word));
   }
   EXPECT_EQ(run_program({"predict", "--help"}).status, 0);

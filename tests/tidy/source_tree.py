@@ -267,6 +267,23 @@ def check_names(tree):
     return problems
 
 
+def check_types(tree):
+    """Two types of one name in one program are one type to the linker, and the wrong one is used."""
+    pattern = re.compile(r"^(?:struct|class|enum class) (?:alignas\(\w+\) )?(\w+)[^;{]*\{", re.M)
+    first, problems = {}, []
+    for path in tree.of(".h"):
+        if path.startswith("tests/"):
+            continue
+        code = without_directives(strip_code(tree.text(path)))
+        for match in pattern.finditer(code):
+            name = match.group(1)
+            if name in first:
+                problems.append(f"{path}:{line_of(code, match.start())}: {name} is a type of "
+                                f"{first[name]} too")
+            first.setdefault(name, path)
+    return problems
+
+
 def check_root(tree):
     held = {Path(path).parts[0] for path in tree.files}
     return [f"{name}:1: does not belong in the root" for name in sorted(held - ROOT_MAY_HOLD)]
@@ -339,6 +356,7 @@ CHECKS = {
     "functions": check_functions,
     "bans": check_bans,
     "names": check_names,
+    "types": check_types,
     "root": check_root,
     "machine paths": check_machine_paths,
     "scenario files": check_scenario_files,

@@ -139,6 +139,13 @@ class TheChecker(unittest.TestCase):
             self.refuses("names", {path: ""})
         self.accepts("names", {"core/message_plan.cpp": "", "scenarios/nodes/hgx-h100.yaml": ""})
 
+    def test_types(self):
+        self.refuses("types", {"core/a.h": "struct Port {\n};\n",
+                               "sim/b.h": "class Port final : public A {\n};\n"},
+                     "sim/b.h:1: Port is a type of core/a.h too")
+        self.accepts("types", {"core/a.h": "struct Port {\n};\nstruct Other;\n",
+                               "sim/b.h": "struct Other {\n};\nstruct Port;\n"})
+
     def test_root(self):
         self.refuses("root", {"notes.md": "", "core/a.h": ""}, "notes.md")
         self.accepts("root", {"README.md": "", ".ci/run": "", "tests/run.sh": ""})
