@@ -13,19 +13,19 @@ namespace gradhaul {
 namespace {
 
 using NamedQuantity = std::pair<std::string_view, ExpectedQuantity>;
-using NamedComparison = std::pair<std::string_view, Comparison>;
+using NamedComparison = std::pair<std::string_view, Relation>;
 
 constexpr std::array<NamedQuantity, 4> kQuantities{{{"time", ExpectedQuantity::kTime},
                                                     {"algbw", ExpectedQuantity::kAlgbw},
                                                     {"busbw", ExpectedQuantity::kBusbw},
                                                     {"limited_by", ExpectedQuantity::kLimitedBy}}};
 // The first sign of a comparison is the one that is printed.
-constexpr std::array<NamedComparison, 6> kComparisons{{{"<", Comparison::kLess},
-                                                       {"<=", Comparison::kAtMost},
-                                                       {"==", Comparison::kEqual},
-                                                       {"=", Comparison::kEqual},
-                                                       {">=", Comparison::kAtLeast},
-                                                       {">", Comparison::kMore}}};
+constexpr std::array<NamedComparison, 6> kComparisons{{{"<", Relation::kLess},
+                                                       {"<=", Relation::kAtMost},
+                                                       {"==", Relation::kEqual},
+                                                       {"=", Relation::kEqual},
+                                                       {">=", Relation::kAtLeast},
+                                                       {">", Relation::kMore}}};
 
 template <typename Pairs, typename Value>
 std::string_view name_in(const Pairs& pairs, Value value) {
@@ -35,17 +35,17 @@ std::string_view name_in(const Pairs& pairs, Value value) {
   return "?";
 }
 
-bool holds(double actual, Comparison comparison, double expected) {
+bool holds(double actual, Relation comparison, double expected) {
   switch (comparison) {
-    case Comparison::kLess:
+    case Relation::kLess:
       return actual < expected;
-    case Comparison::kAtMost:
+    case Relation::kAtMost:
       return actual <= expected;
-    case Comparison::kEqual:
+    case Relation::kEqual:
       return actual == expected;
-    case Comparison::kAtLeast:
+    case Relation::kAtLeast:
       return actual >= expected;
-    case Comparison::kMore:
+    case Relation::kMore:
       return actual > expected;
   }
   return false;
@@ -90,7 +90,7 @@ std::optional<ExpectedQuantity> expected_quantity(std::string_view name) {
   return std::nullopt;
 }
 
-std::optional<Comparison> comparison_of(std::string_view sign) {
+std::optional<Relation> relation_of(std::string_view sign) {
   for (const auto& [known, comparison] : kComparisons) {
     if (known == sign) return comparison;
   }

@@ -15,11 +15,11 @@
 namespace gradhaul {
 
 enum class ExpectedQuantity : std::uint8_t { kTime, kAlgbw, kBusbw, kLimitedBy };
-enum class Comparison : std::uint8_t { kLess, kAtMost, kEqual, kAtLeast, kMore };
+enum class Relation : std::uint8_t { kLess, kAtMost, kEqual, kAtLeast, kMore };
 
 struct Expectation {
   ExpectedQuantity quantity = ExpectedQuantity::kBusbw;
-  Comparison comparison = Comparison::kAtLeast;
+  Relation comparison = Relation::kAtLeast;
   // kTime: seconds. kAlgbw, kBusbw: bytes a second. Compared without slack.
   double value = 0;
   // kLimitedBy: the name of a resource ("node0.nic0"), the kind of one ("nic"), "latency" or
@@ -30,7 +30,7 @@ struct Expectation {
 // "time", "algbw", "busbw", "limited_by"; nothing for any other name.
 std::optional<ExpectedQuantity> expected_quantity(std::string_view name);
 // "<", "<=", "==" or "=", ">=", ">"; nothing for any other sign.
-std::optional<Comparison> comparison_of(std::string_view sign);
+std::optional<Relation> relation_of(std::string_view sign);
 
 // One sentence for each row and expectation that does not hold; empty: all do.
 std::vector<std::string> unmet_expectations(const std::vector<Expectation>& expectations,

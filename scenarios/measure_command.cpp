@@ -50,7 +50,7 @@ bool meets_expectations(const Scenario& scenario, const Measurement& measurement
   std::vector<Expectation> expectations;
   for (const ExpectedValue& expected : scenario.expectations) {
     const auto quantity = expected_quantity(expected.name);
-    const auto comparison = comparison_of(expected.sign);
+    const auto comparison = relation_of(expected.sign);
     GRADHAUL_ASSERT(quantity && comparison, "the reader knows the names and signs there are");
     if (*quantity == ExpectedQuantity::kLimitedBy) continue;
     expectations.push_back({*quantity, *comparison, expected.value, {}});

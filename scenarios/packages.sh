@@ -47,8 +47,8 @@ configure() {
   cmake --preset "$preset" "${launcher[@]}" "$@" >&2
 }
 
-# build PRESET [CMAKE ARGUMENT…]. Where there is a cache of compiled files, another clone of the tree
-# finds what this one has put there.
+# build PRESET [CMAKE ARGUMENT…]. Where there is a cache of compiled files, another clone of the
+# tree finds what this one has put there.
 build() {
   local preset=$1
   shift

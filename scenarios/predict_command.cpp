@@ -52,7 +52,7 @@ std::vector<Expectation> expectations_of(const Scenario& scenario) {
   std::vector<Expectation> expectations;
   for (const ExpectedValue& expected : scenario.expectations) {
     const auto quantity = expected_quantity(expected.name);
-    const auto comparison = comparison_of(expected.sign);
+    const auto comparison = relation_of(expected.sign);
     GRADHAUL_ASSERT(quantity && comparison, "the reader knows the names and signs there are");
     expectations.push_back({*quantity, *comparison, expected.value, expected.limited_by});
   }

@@ -268,7 +268,7 @@ def check_names(tree):
 
 
 def check_types(tree):
-    """Two types of one name in one program are one type to the linker, and the wrong one is used."""
+    """Two types of one name are one type to the linker, and the wrong one is used."""
     pattern = re.compile(r"^(?:struct|class|enum class) (?:alignas\(\w+\) )?(\w+)[^;{]*\{", re.M)
     first, problems = {}, []
     for path in tree.of(".h"):
