@@ -213,6 +213,8 @@ class ProcessRank {
       children_->wait(5s);
       return;
     }
+    // Its connections close before a process has ended.
+    children_->wait(2s);
     const auto bad_end = children_->first_bad_end();
     if (bad_end && bad_end->find("signal") != std::string::npos) {
       measured.failures.insert(measured.failures.begin(), *bad_end);

@@ -71,7 +71,12 @@ void RankProcesses::collect() {
     int status = 0;
     if (child.ended || waitpid(child.process, &status, WNOHANG) != child.process) continue;
     child.ended = true;
-    if (!bad_end_ && status != 0) bad_end_ = end_of(child.rank, status);
+    if (status == 0) continue;
+    // Who was killed is the cause of others' ends, also where those are seen first.
+    const bool killed = WIFSIGNALED(status);
+    if (bad_end_ && (was_killed_ || !killed)) continue;
+    bad_end_ = end_of(child.rank, status);
+    was_killed_ = killed;
   }
 }
 

@@ -22,8 +22,8 @@ class RankProcesses {
   RankProcesses(const RankProcesses&) = delete;
   RankProcesses& operator=(const RankProcesses&) = delete;
 
-  // "rank 3 was killed by signal 9 (Killed)", "rank 3 exited with status 2": the first that ended
-  // otherwise than well, if one did.
+  // "rank 3 was ended by signal 9 (Killed)", "rank 3 exited with status 2": the first that ended
+  // otherwise than well, if one did; first of all one that was killed.
   std::optional<std::string> first_bad_end();
   // Gives them so long to end by themselves.
   void wait(std::chrono::milliseconds most);
@@ -38,6 +38,7 @@ class RankProcesses {
 
   std::vector<Child> children_;
   std::optional<std::string> bad_end_;
+  bool was_killed_ = false;
 };
 
 }  // namespace gradhaul
