@@ -74,9 +74,13 @@ bool CollectiveRun::settled() const {
 void CollectiveRun::watch(Clock::time_point idle_since) {
   if (const auto failure = endpoint_.failure()) fail(failure->peer, failure->what);
   if (engine_->status() != CompletionStatus::kOk) fail(-1, "the transport failed");
-  if (exchange_.aborted()) throw OthersFailed(progress_text());
+  const bool others_failed = exchange_.aborted().has_value();
   const auto idle = Clock::now() - idle_since;
-  if (idle < settings_.timeout) return;
+  // Who has been waiting when another loses patience first tells for whom: so a standstill is
+  // followed back to where it began.
+  const bool waiting = others_failed && idle >= settings_.timeout / 2;
+  if (others_failed && !waiting) throw OthersFailed(progress_text());
+  if (!others_failed && idle < settings_.timeout) return;
   const auto awaited = awaited_peer(engine_->state());
   const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(idle).count();
   fail(awaited ? awaited->peer : -1,
