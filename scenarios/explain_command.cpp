@@ -18,8 +18,8 @@
 #include "scenarios/interruption.h"
 #include "scenarios/quantity.h"
 #include "scenarios/references.h"
+#include "scenarios/result_files_command.h"
 #include "scenarios/scenario.h"
-#include "scenarios/utf8.h"
 #include "scenarios/what_if.h"
 #include "sim/predict.h"
 
@@ -147,7 +147,7 @@ class Explainer {
       asked = question_of(*stored, explanation);
     } else {
       asked = question({});
-      record = record_of(asked->scenario);
+      record = record_of_scenario(asked->scenario);
       explanation.prediction = run(asked->scenario);
       if (explanation.prediction.rows.empty()) return nothing_finished();
     }
@@ -317,10 +317,6 @@ class Explainer {
     const ExplainedRun before{options_.scenario, first->prediction, first->scenario.effective};
     const ExplainedRun after{options_.other, second->prediction, second->scenario.effective};
     return deliver(difference_text(before, after), [&] { return difference_json(before, after); });
-  }
-
-  static ScenarioRecord record_of(const Scenario& scenario) {
-    return {scenario.name, as_utf8(scenario.file), scenario.sha256, scenario.effective()};
   }
 
   static int nothing_finished() {

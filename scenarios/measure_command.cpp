@@ -6,55 +6,21 @@
 
 #include "analysis/expectation.h"
 #include "analysis/report.h"
-#include "analysis/result_csv.h"
-#include "analysis/result_json.h"
 #include "analysis/run_description.h"
-#include "analysis/write_file_whole.h"
-#include "core/assert.h"
 #include "scenarios/exit_status.h"
 #include "scenarios/measure_backends_command.h"
 #include "scenarios/measure_plan.h"
-#include "scenarios/utf8.h"
+#include "scenarios/result_files_command.h"
 
 namespace gradhaul {
 namespace {
 
-// Before the run, lest it is lost to a missing folder.
-void check_outputs(const MeasureOptions& options) {
-  if (!options.json.empty() && options.json == options.csv) {
-    throw FileError(options.json + ": --json and --csv cannot both write it");
-  }
-  for (const std::string& path : {options.json, options.csv}) {
-    if (!path.empty()) require_writable(path);
-  }
-}
-
-bool write_outputs(const MeasureOptions& options, const Measurement& measurement,
-                   const Scenario& scenario, const CommandContext& context) {
-  try {
-    if (!options.json.empty()) {
-      const ScenarioRecord record{scenario.name, as_utf8(scenario.file), scenario.sha256,
-                                  scenario.effective()};
-      write_file_whole(options.json, result_json_text(measurement, record, context.version));
-    }
-    if (!options.csv.empty()) write_file_whole(options.csv, result_csv(measurement));
-  } catch (const FileError& error) {
-    complain(error.what());
-    return false;
-  }
-  return true;
-}
-
 // Whether all hold of what a measurement knows; what limits it does not.
 bool meets_expectations(const Scenario& scenario, const Measurement& measurement) {
-  std::vector<Expectation> expectations;
-  for (const ExpectedValue& expected : scenario.expectations) {
-    const auto quantity = expected_quantity(expected.name);
-    const auto comparison = relation_of(expected.sign);
-    GRADHAUL_ASSERT(quantity && comparison, "the reader knows the names and signs there are");
-    if (*quantity == ExpectedQuantity::kLimitedBy) continue;
-    expectations.push_back({*quantity, *comparison, expected.value, {}});
-  }
+  std::vector<Expectation> expectations = expectations_of(scenario);
+  std::erase_if(expectations, [](const Expectation& expected) {
+    return expected.quantity == ExpectedQuantity::kLimitedBy;
+  });
   Prediction rows;
   rows.rows = measurement.rows;
   const auto unmet = unmet_expectations(expectations, rows);
@@ -116,7 +82,7 @@ int judge_elsewhere(const MeasureOptions& options, const Measurement& measuremen
 int measure_scenario(const MeasureOptions& options, const CommandContext& context) {
   const MeasurePlan plan = plan_of(options, context);
   const bool speaks = plan.rank == 0;
-  if (speaks) check_outputs(options);
+  if (speaks) check_result_files({options.json, options.csv});
   Measurement measurement = measure_with_backend(options, plan);
   if (!speaks) return judge_elsewhere(options, measurement);
   complete_notes(plan, measurement);
@@ -124,7 +90,8 @@ int measure_scenario(const MeasureOptions& options, const CommandContext& contex
                                           plan.scenario.name, context.version);
   const bool printed = print(report(measurement, run));
   if (!printed) complain("standard output could not be written");
-  const bool written = write_outputs(options, measurement, plan.scenario, context);
+  const bool written = write_result_files(ResultFiles{options.json, options.csv}, measurement,
+                                          plan.scenario, context);
   if (!printed || !written) return kRunFailed;
   return judge(plan, measurement);
 }

@@ -7,57 +7,15 @@
 #include "analysis/busbw_bound.h"
 #include "analysis/expectation.h"
 #include "analysis/report.h"
-#include "analysis/result_csv.h"
-#include "analysis/result_json.h"
 #include "analysis/run_description.h"
-#include "analysis/write_file_whole.h"
-#include "core/assert.h"
 #include "scenarios/exit_status.h"
 #include "scenarios/interruption.h"
+#include "scenarios/result_files_command.h"
 #include "scenarios/scenario.h"
-#include "scenarios/utf8.h"
 #include "sim/predict.h"
 
 namespace gradhaul {
 namespace {
-
-// Before the run, lest an hour of it is lost to a missing folder.
-void check_outputs(const PredictOptions& options) {
-  if (!options.json.empty() && options.json == options.csv) {
-    throw FileError(options.json + ": --json and --csv cannot both write it");
-  }
-  for (const std::string& path : {options.json, options.csv}) {
-    if (!path.empty()) require_writable(path);
-  }
-}
-
-// Whether both could be written.
-bool write_outputs(const PredictOptions& options, const Prediction& prediction,
-                   const Scenario& scenario, const CommandContext& context) {
-  try {
-    if (!options.json.empty()) {
-      const ScenarioRecord record{scenario.name, as_utf8(scenario.file), scenario.sha256,
-                                  scenario.effective()};
-      write_file_whole(options.json, result_json_text(prediction, record, context.version));
-    }
-    if (!options.csv.empty()) write_file_whole(options.csv, result_csv(prediction));
-  } catch (const FileError& error) {
-    complain(error.what());
-    return false;
-  }
-  return true;
-}
-
-std::vector<Expectation> expectations_of(const Scenario& scenario) {
-  std::vector<Expectation> expectations;
-  for (const ExpectedValue& expected : scenario.expectations) {
-    const auto quantity = expected_quantity(expected.name);
-    const auto comparison = relation_of(expected.sign);
-    GRADHAUL_ASSERT(quantity && comparison, "the reader knows the names and signs there are");
-    expectations.push_back({*quantity, *comparison, expected.value, expected.limited_by});
-  }
-  return expectations;
-}
 
 // Notes of the reader first, in the order in which things happened.
 void complete_notes(const Scenario& scenario, Prediction& prediction) {
@@ -81,7 +39,7 @@ int judge(const Scenario& scenario, const Prediction& prediction) {
 
 int predict_scenario(const PredictOptions& options, const CommandContext& context) {
   const Scenario scenario = read_scenario({options.scenario, options.settings, context.library});
-  check_outputs(options);
+  check_result_files({options.json, options.csv});
   PredictionRequest request = request_of(scenario);
   request.skip_recurrences = !options.no_skip;
   request.interrupted = &catch_interruption();
@@ -96,7 +54,8 @@ int predict_scenario(const PredictOptions& options, const CommandContext& contex
       describe_run(request.cluster, request.communication, scenario.name, context.version);
   const bool printed = print(report(prediction, run));
   if (!printed) complain("standard output could not be written");
-  const bool written = write_outputs(options, prediction, scenario, context);
+  const bool written =
+      write_result_files(ResultFiles{options.json, options.csv}, prediction, scenario, context);
   if (!printed || !written) return kRunFailed;
   return judge(scenario, prediction);
 }

@@ -5,6 +5,7 @@
 
 #include "backends/bootstrap/wire_bytes.h"
 #include "backends/measure/test_pattern.h"
+#include "core/asked_row.h"
 
 namespace gradhaul {
 namespace {
@@ -24,12 +25,6 @@ const char* collective_name(Collective collective) {
     default:
       return "all_reduce";
   }
-}
-
-const char* algorithm_name(const MeasureRequest& request) {
-  if (request.workload.collective != Collective::kAllReduce) return "pairwise";
-  return request.communication.algorithm == Algorithm::kDoubleBinaryTree ? "double_binary_tree"
-                                                                         : "ring";
 }
 
 }  // namespace
@@ -144,16 +139,8 @@ ResultRow HalfRow::row_of(const std::vector<std::chrono::nanoseconds>& times, st
     sent = std::max(sent, Bytes{theirs.i64()});
   }
   const TimeSummary summary = summary_of(times);
-  ResultRow row;
-  row.collective = request_.workload.collective;
-  row.algorithm = algorithm_name(request_);
-  row.protocol = "simple";
-  row.channels = channels_;
-  row.ranks = request_.cluster.ranks();
-  row.size = size_;
-  row.count = size_.count / element_.count;
-  row.datatype = request_.workload.datatype;
-  row.reduction = request_.workload.reduction;
+  ResultRow row = asked_row(request_.workload, request_.communication, request_.cluster.ranks(),
+                            channels_, size_);
   row.time = summary.mean;
   row.bytes_sent_per_rank = sent;
   row.measured = IterationTimes{.in_place = in_place_,
