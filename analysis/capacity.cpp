@@ -7,7 +7,9 @@
 #include <string_view>
 
 #include "analysis/quantity_text.h"
-#include "core/infiniband_framing.h"
+#include "core/cluster_parts.h"
+#include "core/faults.h"
+#include "core/network_framing.h"
 #include "core/pcie_framing.h"
 
 namespace gradhaul {
@@ -33,7 +35,7 @@ std::string framed(BitRate rate, Bytes payload, Bytes overhead, std::string_view
 
 std::string wire(BitRate rate, const Network& network) {
   if (network.kind == NetworkKind::kIdeal) return each_way(rate);
-  return framed(rate, network.mtu, kInfinibandOverhead, "packets");
+  return framed(rate, network.mtu, packet_overhead(network.kind), "packets");
 }
 
 // "gpu3" of "node0.gpu3.pcie"
@@ -42,28 +44,11 @@ std::string_view second_part(std::string_view name) {
   return name.substr(0, name.find('.'));
 }
 
-// As the fabric builds it: a socket's branch caps the links of its devices.
-std::optional<PcieLink> device_link(const Node& node, std::string_view device) {
-  std::optional<PcieLink> link = device.starts_with("gpu") ? node.gpu.pcie : node.nic.pcie;
-  for (const PcieBranch& branch : node.pcie) {
-    const bool holds =
-        std::find(branch.devices.begin(), branch.devices.end(), device) != branch.devices.end();
-    if (!holds || !link || !branch.link || !branch.switch_name.empty()) continue;
-    if (pcie_rate(*branch.link, 0) < pcie_rate(*link, 0)) link = branch.link;
-  }
-  return link;
-}
-
-std::optional<PcieLink> uplink(const Node& node, std::string_view name) {
-  for (const PcieBranch& branch : node.pcie) {
-    if (branch.switch_name == name) return branch.link;
-  }
-  return std::nullopt;
-}
-
-std::string pcie(std::optional<PcieLink> link, const PcieSettings& settings) {
-  if (!link) return "";
-  return framed(pcie_rate(*link, settings.dllp_overhead), settings.max_payload, kPostedOverhead,
+std::string pcie(std::optional<PcieLink> nominal, const std::string& name, const Cluster& cluster) {
+  if (!nominal) return "";
+  const PcieSettings& settings = cluster.node.pcie_settings;
+  const PcieLink link = trained_link(cluster.faults, name, *nominal);
+  return framed(pcie_rate(link, settings.dllp_overhead), settings.max_payload, kPostedOverhead,
                 "PCIe packets");
 }
 
@@ -83,11 +68,12 @@ std::string reduce_kernels(BitRate each, int channels) {
                      rate_text(bytes_per_second(each) * channels));
 }
 
-std::string nvlink(const std::optional<Nvlink>& link) {
+std::string nvlink(const std::string& name, const Cluster& cluster) {
+  const std::optional<Nvlink>& link = cluster.node.nvlink;
   if (!link || link->bandwidth.unlimited()) return "";
-  return fmt::format("It can carry {} each way, of which kernels get {}.",
-                     rate_text(bytes_per_second(link->bandwidth)),
-                     rate_text(bytes_per_second(link->bandwidth) * link->efficiency));
+  const double rate = bytes_per_second(trained_rate(cluster.faults, name, link->bandwidth));
+  return fmt::format("It can carry {} each way, of which kernels get {}.", rate_text(rate),
+                     rate_text(rate * link->efficiency));
 }
 
 std::string memory(BitRate rate) {
@@ -101,17 +87,19 @@ std::string memory(BitRate rate) {
 std::string capacity_sentence(const ResourceUse& use, const Cluster& cluster, int channels) {
   const Node& node = cluster.node;
   const std::string_view part = second_part(use.name);
-  if (use.kind == "nic")
-    return wire(std::min(cluster.network.link, node.nic.rate), cluster.network);
-  if (use.kind == "network") return wire(cluster.network.link, cluster.network);
-  if (use.kind == "pcie") return pcie(device_link(node, part), node.pcie_settings);
-  if (use.kind == "pcie_uplink") return pcie(uplink(node, part), node.pcie_settings);
+  if (use.kind == "nic" || use.kind == "network") {
+    const BitRate port = use.kind == "nic" ? node.nic.rate : kUnlimited;
+    const BitRate rate = std::min(cluster.network.link, port);
+    return wire(trained_rate(cluster.faults, use.name, rate), cluster.network);
+  }
+  if (use.kind == "pcie") return pcie(device_link(node, part), use.name, cluster);
+  if (use.kind == "pcie_uplink") return pcie(switch_uplink(node, part), use.name, cluster);
   if (use.kind == "socket") return root_complex(node.root_complex);
   if (use.kind == "socket_link") {
     const BitRate across = node.root_complex.peer_to_peer_across_sockets;
     return each_way(std::min(node.socket_link.bandwidth, across));
   }
-  if (use.kind == "nvlink") return nvlink(node.nvlink);
+  if (use.kind == "nvlink") return nvlink(use.name, cluster);
   if (use.kind == "reduce") return reduce_kernels(node.gpu.reduce_bandwidth, channels);
   if (use.kind == "memory") return memory(node.gpu.memory_bandwidth);
   return "";

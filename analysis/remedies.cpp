@@ -74,6 +74,10 @@ class Reckoning {
   }
 
   std::vector<Remedy> remedies() {
+    // Worth knowing however much of the path it shows on.
+    if (!cluster_.faults.empty()) {
+      found_.push_back({Knob::kFaults, static_cast<double>(row_.time.ps), true});
+    }
     network();
     pcie();
     node();

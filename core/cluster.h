@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/faults.h"
 #include "core/quantities.h"
 
 namespace gradhaul {
@@ -184,6 +185,7 @@ struct Cluster {
   Node node;
   Network network;
   int ranks_per_node = 1;
+  Faults faults;
   int ranks() const { return nodes * ranks_per_node; }
   // Among all GPUs of the cluster; and back, of a GPU that takes part.
   int gpu_of(int rank) const {

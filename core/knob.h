@@ -38,6 +38,7 @@ enum class Knob : std::uint8_t {
   kSlots,         // receive slots of a connection
   kLargerSlots,   // twice the size
   kSmallerSlots,  // half the size
+  kFaults,        // all of them mended
 };
 
 }  // namespace gradhaul

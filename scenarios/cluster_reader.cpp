@@ -5,6 +5,7 @@
 #include "core/network_framing.h"
 #include "core/pause_headroom.h"
 #include "core/topology_size.h"
+#include "scenarios/fault_reader.h"
 #include "scenarios/network_reader.h"
 #include "scenarios/node_reader.h"
 
@@ -162,16 +163,17 @@ ReadCluster read_cluster(MappingReader& reader) {
   const std::string every_gpu = fmt::format("{}", cluster.node.gpu_count);
   cluster.ranks_per_node = static_cast<int>(
       reader.count("ranks_per_node", {.otherwise = {every_gpu}, .least = 1, .most = 1024}));
-  reader.empty_only("faults", FilledValue::Kind::kList);
   if (parts_whole && reader.good()) {
     check_ranks(reader, cluster);
     check_network(reader, cluster);
     if (reader.good()) size_network(reader, cluster);
   }
+  cluster.faults = read_faults(reader, parts_whole && reader.good() ? &cluster : nullptr);
   reader.raw("node");
   reader.raw("network");
   reader.finish();
   result.whole = parts_whole && reader.good();
+  if (result.whole) result.notes = fault_notes(cluster);
   return result;
 }
 

@@ -70,6 +70,7 @@ void read_cluster_into(MappingReader& reader, Scenario& scenario, const Cluster*
   MappingReader cluster = reader.mapping("cluster");
   ReadCluster read = read_cluster(cluster);
   scenario.cluster = std::move(read.cluster);
+  scenario.notes.insert(scenario.notes.end(), read.notes.begin(), read.notes.end());
   if (read.whole) understood = &scenario.cluster;
 }
 

@@ -333,6 +333,10 @@ class Turning {
         say_instead("slots", format_bytes(slot * 2), format_bytes(slot));
         set("communication.", "slot_size", format_bytes(slot * 2));
         return true;
+      case Knob::kFaults:
+        say("nothing wrong in the cluster (no faults)");
+        if (!cluster_.faults.empty()) set("cluster.", "faults", "[]");
+        return true;
       case Knob::kSmallerSlots:
         say_instead("slots", format_bytes({slot.count / 2}), format_bytes(slot));
         set("communication.", "slot_size", format_bytes({slot.count / 2}));

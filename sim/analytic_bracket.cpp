@@ -28,7 +28,8 @@ Duration time_on(const ResourceLoad& load, const CollectiveChain& chain, HopLate
   }
   if (fabric.resources()[static_cast<std::size_t>(resource)].kind != "reduce") return longest;
   for (const ChainStep& step : chain.steps) {
-    longest = std::max(longest, latency.kernel(step.kind, chain.slice) * step.operations);
+    longest = std::max(
+        longest, latency.kernel(step.hop.destination, step.kind, chain.slice) * step.operations);
   }
   return longest;
 }
@@ -37,7 +38,8 @@ Duration time_on(const ResourceLoad& load, const CollectiveChain& chain, HopLate
 Duration slowest_step(const CollectiveChain& chain, HopLatency& latency) {
   Duration slowest;
   for (const ChainStep& step : chain.steps) {
-    const Duration kernel = latency.kernel(step.kind, chain.slice) * step.operations;
+    const Duration kernel =
+        latency.kernel(step.hop.destination, step.kind, chain.slice) * step.operations;
     slowest = std::max(slowest, latency.message(step.hop, chain.slice).arrived + kernel);
   }
   return slowest;

@@ -45,7 +45,7 @@ class AnalyticPath {
 
  private:
   std::int64_t work_of(const ChainStep& step, Bytes slice) const {
-    return (latency_.kernel(step.kind, slice) * step.operations).ps;
+    return (latency_.kernel(step.hop.destination, step.kind, slice) * step.operations).ps;
   }
   ResourceId kernel_of(const ChainStep& step) const {
     const int per_node = load_.fabric().cluster().node.gpu_count;

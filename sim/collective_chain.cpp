@@ -42,7 +42,7 @@ class ChainFinder {
     return latency_.message(step.hop, slice).arrived + work_of(step, slice);
   }
   Duration work_of(const ChainStep& step, Bytes slice) const {
-    return latency_.kernel(step.kind, slice) * step.operations;
+    return latency_.kernel(step.hop.destination, step.kind, slice) * step.operations;
   }
   Duration pace_of(const ChainStep& step, Bytes slice) {
     return std::max(latency_.message(step.hop, slice).spacing, work_of(step, slice));
@@ -171,9 +171,10 @@ void ChainFinder::follow_tree(int channel, int lane) {
   offer(steps, chunk);
 }
 
-// Nodes are alike, so the first one's hops stand for all.
+// Where nodes are alike the first one's hops stand for all.
 void ChainFinder::follow_pairs(int channel) {
-  for (Rank rank = 0; rank < placement_.ranks_per_node; ++rank) {
+  const Rank ranks = cluster_.faults.empty() ? placement_.ranks_per_node : chunks_.ranks();
+  for (Rank rank = 0; rank < ranks; ++rank) {
     const std::int64_t items = chunks_.items(rank, channel, 0);
     for (std::int64_t i = 0; i < items; ++i) {
       const ItemSend send = chunks_.item(rank, channel, 0, i).sends[0];

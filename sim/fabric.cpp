@@ -70,12 +70,14 @@ void Fabric::add_network() {
       const std::string name = nic_name(node, nic);
       Link out = wire_link(name + ".out", network.node_cable_metres,
                            direct ? Duration{} : network.switch_latency, direct);
+      out.rate = trained_rate(cluster_.faults, name, out.rate);
       out.resource = resource(name, "nic");
       out.port = name;
       links_.push_back(out);
       if (direct) continue;
       const int leaf = leaf_of(topology, cluster_.nodes, nics, node, nic);
       Link in = wire_link(name + ".in", network.node_cable_metres, {}, true);
+      in.rate = out.rate;
       in.resource = out.resource;
       in.port = leaf_name(leaf) + ":" + std::to_string(++ports[static_cast<std::size_t>(leaf)]);
       links_.push_back(in);
@@ -88,8 +90,9 @@ void Fabric::add_network() {
         const std::string name = cable_name(leaf, spine, cable);
         Link up =
             wire_link(name + ".up", network.spine_cable_metres, network.switch_latency, false);
-        up.rate = network.link;
-        up.resource = resource(leaf_name(leaf) + "-spine" + std::to_string(spine), "network");
+        const std::string both = leaf_name(leaf) + "-spine" + std::to_string(spine);
+        up.rate = trained_rate(cluster_.faults, both, network.link);
+        up.resource = resource(both, "network");
         up.port = leaf_name(leaf) + ":" + std::to_string(++ports[static_cast<std::size_t>(leaf)]);
         Link down = up;
         down.name = name + ".down";
@@ -185,6 +188,10 @@ std::vector<std::int32_t> Fabric::turns() const {
     turns[static_cast<std::size_t>(order[i].second)] = static_cast<std::int32_t>(i);
   }
   return turns;
+}
+
+BitRate Fabric::reduce_rate(int node, int gpu) const {
+  return kernel_rate(cluster_.faults, node, gpu, cluster_.node.gpu.reduce_bandwidth);
 }
 
 ResourceId Fabric::reduce_resource(int node, int gpu) const {

@@ -119,6 +119,8 @@ class Fabric {
   // pass are mostly of different names, so that this order is the same in parts that are alike.
   std::vector<std::int32_t> turns() const;
 
+  // What one channel's reduce or copy kernel takes in on this GPU.
+  BitRate reduce_rate(int node, int gpu) const;
   ResourceId reduce_resource(int node, int gpu) const;
   ResourceId memory_resource(int node, int gpu) const;
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/cluster_parts.h"
 #include "core/pcie_framing.h"
 #include "sim/fabric.h"
 
@@ -48,8 +49,6 @@ std::vector<std::string> elements_above(const Node& node, const std::string& dev
 
 bool is_socket(const std::string& element) { return element.rfind("socket", 0) == 0; }
 
-PcieLink narrower(PcieLink a, PcieLink b) { return pcie_rate(a, 0) <= pcie_rate(b, 0) ? a : b; }
-
 // A link of the tree: guarded by the credits of what it leads into.
 Link pcie_link(const Node& node, PcieLink width, const std::string& into) {
   const PcieSettings& settings = node.pcie_settings;
@@ -76,13 +75,11 @@ Link pcie_link(const Node& node, PcieLink width, const std::string& into) {
 
 void Fabric::add_device_link(int node, const std::string& device, const PcieBranch& branch) {
   const Node& model = cluster_.node;
-  const bool is_gpu = device.rfind("gpu", 0) == 0;
-  const std::optional<PcieLink> own = is_gpu ? model.gpu.pcie : model.nic.pcie;
+  const std::optional<PcieLink> own = device_link(model, device);
   GRADHAUL_ASSERT(own.has_value(), "a device of the PCIe tree has a PCIe link");
-  const bool capped = branch.switch_name.empty() && branch.link.has_value();
-  const PcieLink width = capped ? narrower(*own, *branch.link) : *own;
   const std::string above = branch.switch_name.empty() ? branch.parent : branch.switch_name;
   const std::string name = name_of(node, device) + ".pcie";
+  const PcieLink width = trained_link(cluster_.faults, name, *own);
   Link up = pcie_link(model, width, above);
   up.name = name + ".up";
   up.resource = resource(name, "pcie");
@@ -100,10 +97,11 @@ void Fabric::add_node_pcie(int node) {
     if (branch.switch_name.empty()) continue;
     GRADHAUL_ASSERT(branch.link.has_value(), "a PCIe switch has an uplink");
     const std::string name = name_of(node, branch.switch_name);
-    Link up = pcie_link(model, *branch.link, branch.parent);
+    const PcieLink width = trained_link(cluster_.faults, name, *branch.link);
+    Link up = pcie_link(model, width, branch.parent);
     up.name = name + ".up";
     up.resource = resource(name, "pcie_uplink");
-    Link down = pcie_link(model, *branch.link, branch.switch_name);
+    Link down = pcie_link(model, width, branch.switch_name);
     down.name = name + ".down";
     down.resource = up.resource;
     links_.push_back(up);
@@ -148,9 +146,9 @@ void Fabric::add_nvlink(int node) {
     out.name = name + ".out";
     out.kind = LinkKind::kNvlink;
     out.resource = resource(name, "nvlink");
-    const double effective =
-        static_cast<double>(nvlink.bandwidth.bits_per_second) * nvlink.efficiency;
-    out.rate = nvlink.bandwidth.unlimited() ? kUnlimited : BitRate{std::llround(effective)};
+    const BitRate nominal = trained_rate(cluster_.faults, name, nvlink.bandwidth);
+    const double effective = static_cast<double>(nominal.bits_per_second) * nvlink.efficiency;
+    out.rate = nominal.unlimited() ? kUnlimited : BitRate{std::llround(effective)};
     out.latency = nvlink.latency;
     Link in = out;
     in.name = name + ".in";

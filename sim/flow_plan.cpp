@@ -90,7 +90,8 @@ void FlowPlanner::set_slices(Conveyor& conveyor, std::int64_t elements) const {
 
 void FlowPlanner::time(Conveyor& conveyor) {
   const MessageTime message = latency_.message(conveyor.hop, conveyor.slice);
-  conveyor.kernel = latency_.kernel(conveyor.kind, conveyor.slice) * conveyor.operations;
+  conveyor.kernel = latency_.kernel(conveyor.hop.destination, conveyor.kind, conveyor.slice) *
+                    conveyor.operations;
   conveyor.first = message.arrived + conveyor.kernel;
   conveyor.spacing = message.spacing;
   conveyor.slot_return = latency_.slot_return(conveyor.hop);
@@ -98,9 +99,10 @@ void FlowPlanner::time(Conveyor& conveyor) {
       (conveyor.first + conveyor.slot_return) * (conveyor.chunk.count / conveyor.slice.count);
   const Bytes rest{conveyor.chunk.count % conveyor.slice.count};
   if (rest.count == 0) return;
-  conveyor.round_trips += latency_.message(conveyor.hop, rest).arrived +
-                          latency_.kernel(conveyor.kind, rest) * conveyor.operations +
-                          conveyor.slot_return;
+  conveyor.round_trips +=
+      latency_.message(conveyor.hop, rest).arrived +
+      latency_.kernel(conveyor.hop.destination, conveyor.kind, rest) * conveyor.operations +
+      conveyor.slot_return;
 }
 
 void FlowPlanner::add_ring(const std::vector<int>& group) {

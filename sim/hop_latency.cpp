@@ -12,16 +12,28 @@ HopLatency::HopLatency(const Fabric& fabric, int ranks_per_node)
 
 HopLatency::Key HopLatency::key_of(const Hop& hop, Bytes size) const {
   const Cluster& cluster = fabric_.cluster();
+  const bool alike = cluster.faults.empty();
+  const Rank source = alike ? -1 : hop.source;
+  const Rank destination = alike ? -1 : hop.destination;
   // Within a node, NVLink makes all pairs of GPUs alike.
-  if (hop.source_nic < 0 && cluster.node.nvlink) return {-1, -1, -1, -1, -1, false, size.count};
+  if (hop.source_nic < 0 && cluster.node.nvlink) {
+    return {-1, -1, -1, -1, -1, false, size.count, source, destination};
+  }
   const auto leaf = [&](Rank rank, int nic) {
     return leaf_of(cluster.network.topology, cluster.nodes, cluster.node.nic_count,
                    rank / ranks_per_node_, nic);
   };
   const bool by_spine = hop.source_nic >= 0 && leaf(hop.source, hop.source_nic) !=
                                                    leaf(hop.destination, hop.destination_nic);
-  return {hop.source % ranks_per_node_,      hop.relay_gpu, hop.source_nic, hop.destination_nic,
-          hop.destination % ranks_per_node_, by_spine,      size.count};
+  return {hop.source % ranks_per_node_,
+          hop.relay_gpu,
+          hop.source_nic,
+          hop.destination_nic,
+          hop.destination % ranks_per_node_,
+          by_spine,
+          size.count,
+          source,
+          destination};
 }
 
 MessageTime HopLatency::message(const Hop& hop, Bytes size) {
@@ -49,12 +61,13 @@ Duration HopLatency::slot_return(const Hop& hop) {
   return place->second;
 }
 
-Duration HopLatency::kernel(ReduceKind kind, Bytes size) const {
+Duration HopLatency::kernel(Rank rank, ReduceKind kind, Bytes size) const {
   const GpuModel& gpu = fabric_.cluster().node.gpu;
+  const BitRate rate = fabric_.reduce_rate(rank / ranks_per_node_, rank % ranks_per_node_);
   SerialisationCarry kernel;
   SerialisationCarry memory;
   const std::int64_t passes = kind == ReduceKind::kReduce ? 3 : 2;
-  return std::max(serialisation_time(size, gpu.reduce_bandwidth, kernel),
+  return std::max(serialisation_time(size, rate, kernel),
                   serialisation_time(size * passes, gpu.memory_bandwidth, memory));
 }
 

@@ -24,8 +24,8 @@ struct MessageTime {
   Duration spacing;
 };
 
-// Throws SimulationError where there is no path. Hops that differ in their nodes alone, and cross
-// as many switches, are worked out once.
+// Throws SimulationError where there is no path. Where all nodes are alike, hops that differ in
+// their nodes alone, and cross as many switches, are worked out once.
 class HopLatency {
  public:
   // The fabric outlives this.
@@ -35,14 +35,16 @@ class HopLatency {
   MessageTime message(const Hop& hop, Bytes size);
   // Of the credit that returns a slot: from its post at hop.destination until hop.source has it.
   Duration slot_return(const Hop& hop);
-  // A reduction or a copy by a kernel that has nothing else to do, and nor has its memory.
-  Duration kernel(ReduceKind kind, Bytes size) const;
+  // A reduction or a copy by a kernel of this rank that has nothing else to do, and nor has its
+  // memory.
+  Duration kernel(Rank rank, ReduceKind kind, Bytes size) const;
   // What MessageTime::arrived consists of.
   Trace message_parts(const Hop& hop, Bytes size) const;
 
  private:
-  // Source GPU, relay, NICs, destination GPU; whether over a spine; size.
-  using Key = std::tuple<int, int, int, int, int, bool, std::int64_t>;
+  // Source GPU, relay, NICs, destination GPU; whether over a spine; size; and, where faults make
+  // nodes differ, source and destination rank, else -1.
+  using Key = std::tuple<int, int, int, int, int, bool, std::int64_t, Rank, Rank>;
   Key key_of(const Hop& hop, Bytes size) const;
 
   const Fabric& fabric_;

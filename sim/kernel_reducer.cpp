@@ -21,7 +21,6 @@ KernelReducer::KernelReducer(RunContext& context, MemoryPorts& memory, int ranks
     : context_(context),
       memory_(memory),
       channels_(channels),
-      rate_(context.fabric.cluster().node.gpu.reduce_bandwidth),
       streams_(static_cast<std::size_t>(ranks) * static_cast<std::size_t>(channels)),
       turns_(streams_.size(), 0),
       busy_(static_cast<std::size_t>(ranks), 0),
@@ -30,6 +29,7 @@ KernelReducer::KernelReducer(RunContext& context, MemoryPorts& memory, int ranks
     ranks_.push_back(std::make_unique<RankReducer>(*this, rank));
     const int node = rank / ranks_per_node;
     const int gpu = rank % ranks_per_node;
+    rates_.push_back(context.fabric.reduce_rate(node, gpu));
     reduce_resources_.push_back(context.fabric.reduce_resource(node, gpu));
     memory_resources_.push_back(context.fabric.memory_resource(node, gpu));
   }
@@ -66,7 +66,7 @@ void KernelReducer::post(Rank rank, const ReduceRequest& request) {
     stream.carry = {};
   }
   const Bytes bytes{request.count * size_of(request.datatype).count};
-  const Duration work = serialisation_time(bytes, rate_, stream.carry);
+  const Duration work = serialisation_time(bytes, rates_[place], stream.carry);
   const std::int64_t passes = request.kind == ReduceKind::kReduce ? 3 : 2;
   const std::int64_t memory =
       memory_.book(context_.fabric.cluster().gpu_of(rank), bytes * passes, now);

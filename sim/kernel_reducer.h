@@ -62,7 +62,7 @@ class KernelReducer {
   RunContext& context_;
   MemoryPorts& memory_;
   int channels_;
-  BitRate rate_;
+  std::vector<BitRate> rates_;  // by rank
   std::vector<std::unique_ptr<RankReducer>> ranks_;
   std::vector<Stream> streams_;
   std::vector<std::int32_t> turns_;  // as streams_

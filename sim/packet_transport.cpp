@@ -77,11 +77,6 @@ void PacketTransport::connect(const Wiring& wiring,
   for (const std::int32_t injector : wiring.queue_pairs) {
     queue_pairs_.push_back({.injector = injector});
   }
-  const Network& network = context_.fabric.cluster().network;
-  if (network.congestion.dcqcn) {
-    reactions_.assign(queue_pairs_.size(),
-                      ReactionPoint(network.congestion, std::min(network.link, node_.nic.rate)));
-  }
   std::map<ConnectionKey, std::int32_t> sent;
   std::map<ConnectionKey, std::int32_t> received;
   for (const WiredConnection& wired : wiring.connections) {
@@ -93,6 +88,12 @@ void PacketTransport::connect(const Wiring& wiring,
       injectors_[static_cast<std::size_t>(path->injector)].out =
           context_.engine.first_link(path->flow(out_kind(*path)));
     }
+  }
+  const CongestionControl& congestion = context_.fabric.cluster().network.congestion;
+  for (const QueuePair& pair : queue_pairs_) {
+    if (!congestion.dcqcn) break;
+    const LinkId out = injectors_[static_cast<std::size_t>(pair.injector)].out;
+    reactions_.emplace_back(congestion, context_.fabric.link(out).rate);
   }
   local_to_connection_.resize(ends.size());
   for (std::size_t rank = 0; rank < ends.size(); ++rank) {

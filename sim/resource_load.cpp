@@ -93,7 +93,9 @@ Duration ResourceLoad::occupied(const NicLoad& nic) const {
 }
 
 Duration ResourceLoad::kernel_time(Rank rank, int channel) const {
-  return rounded_down(kernel(rank, channel).bytes, fabric_.cluster().node.gpu.reduce_bandwidth);
+  const int per_node = fabric_.cluster().node.gpu_count;
+  const BitRate rate = fabric_.reduce_rate(gpu_of(rank) / per_node, gpu_of(rank) % per_node);
+  return rounded_down(kernel(rank, channel).bytes, rate);
 }
 
 Duration ResourceLoad::memory_time(int gpu) const {

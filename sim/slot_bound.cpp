@@ -17,7 +17,7 @@ void SlotBound::on_connection(const ConnectionTraffic& traffic) {
   for (int i = 0; i < traffic.sizes; ++i) {
     const MessageCount& messages = traffic.by_size[static_cast<std::size_t>(i)];
     const Duration in = latency_.message(hop, messages.size).arrived +
-                        latency_.kernel(ReduceKind::kCopy, messages.size);
+                        latency_.kernel(key.destination, ReduceKind::kCopy, messages.size);
     sum += (in + back).ps * messages.count;
     longest = std::max(longest, in + back);
     last = std::min(last, in);

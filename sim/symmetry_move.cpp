@@ -264,6 +264,10 @@ bool MoveChecker::take_connections() {
                             (fabric_.*resource)(to / per_node, to % per_node));
     };
     if (!take(&Fabric::reduce_resource) || !take(&Fabric::memory_resource)) return false;
+    if (fabric_.reduce_rate(rank / per_node, rank % per_node) !=
+        fabric_.reduce_rate(to / per_node, to % per_node)) {
+      return false;
+    }
   }
   return true;
 }

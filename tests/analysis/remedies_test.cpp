@@ -61,6 +61,13 @@ TEST(Remedies, HalfOfWhatIsMadeTwiceAsFast) {
   EXPECT_EQ(remedies[1].at_most, 50_us);
 }
 
+// However little of them shows: what a healthy cluster gives is the first thing to know.
+TEST(Remedies, FaultsComeBeforeAllElse) {
+  Case wire("node0.nic0", {{"node0.nic0", "busy", 900_us}, {"", "latency", 100_us}});
+  wire.cluster.faults.gpus = {{1, 0, 1.01}};
+  EXPECT_EQ(wire.knobs().front(), Knob::kFaults);
+}
+
 TEST(Remedies, WhatLimitsComesFirstHoweverLittleItIsBlamed) {
   const Case wire("node0.nic0 (4 equal)",
                   {{"node0.gpu0.pcie", "busy", 900_us}, {"node0.nic0", "busy", 100_us}});

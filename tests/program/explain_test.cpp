@@ -86,6 +86,18 @@ TEST(Explain, TwiceTheLinkHalvesTheBandwidthPartExactly) {
   EXPECT_NEAR(time_of(what_if(json, "switches that forward in half")), 31 + moving, 1e-4);
 }
 
+// The first thing to know of a faulty cluster is what a healthy one gives: a ring in the ideal
+// world with one link at half its rate, 62 steps of which half the bytes of a chunk take as long
+// again.
+TEST(Explain, MendingTheFaultsComesFirst) {
+  const std::string fault = "cluster.faults=[{link: node3.nic0, speed: 200Gb/s}]";
+  const Json json = json_of({"ideal-ring", "--set", "workload.size=1MiB", "--set", fault});
+  EXPECT_THAT(json["what_ifs"][0]["change"].get<std::string>(), HasSubstr("nothing wrong"));
+  EXPECT_NEAR(time_of(json["what_ifs"][0]), 62 + 62 * 32768 / 50e3, 1e-5);
+  EXPECT_THAT(json["what_ifs"][0]["command"].get<std::string>(), HasSubstr("cluster.faults=[]"));
+  EXPECT_GT(time_of(json["run"]), 62 + 62 * 32768 / 50e3);
+}
+
 // 512 KiB travel as 128 packets with 26 bytes each, 20 more in all; the other way as much, with 46
 // bytes for the slot and 30 for each acknowledgement.
 TEST(Explain, AWireTwiceAsFastTakesHalfAsLong) {

@@ -16,7 +16,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-constexpr int kKnobs = static_cast<int>(Knob::kSmallerSlots) + 1;
+constexpr int kKnobs = static_cast<int>(Knob::kFaults) + 1;
 
 struct Turned {
   WhatIf what;
@@ -56,6 +56,15 @@ TEST(WhatIf, EveryKnobTurnsOrSaysWhyNot) {
       }
     }
   }
+}
+
+TEST(WhatIf, MendsWhatIsWrong) {
+  const std::vector<std::string> wrong{
+      "cluster.faults=[{link: node0.nic0, speed: 100Gb/s}, {gpu: node1.gpu0, slowdown: 2}]"};
+  const Turned mended = turned(Knob::kFaults, wrong);
+  EXPECT_FALSE(mended.before.cluster.faults.empty());
+  EXPECT_TRUE(mended.after.cluster.faults.empty());
+  EXPECT_EQ(mended.after.effective(), good(kSmallScenario).effective());
 }
 
 TEST(WhatIf, NetworkRateTakesThePortAlongAndLeavesPcie) {

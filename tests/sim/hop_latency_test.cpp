@@ -145,7 +145,7 @@ TEST(HopLatency, OverNvlinkIsLatencyAndPayload) {
   const Hop hop{.source = 2, .destination = 5};
   EXPECT_EQ(latency.message(hop, {370'800'000}).arrived, 700_ns + 1000_us);
   EXPECT_EQ(latency.slot_return(hop), 700_ns);
-  EXPECT_EQ(latency.kernel(ReduceKind::kReduce, {37'000'000}), 1000_us);
+  EXPECT_EQ(latency.kernel(0, ReduceKind::kReduce, {37'000'000}), 1000_us);
 }
 
 // Without PCIe and NVLink the GPUs of a node are one, and their messages there at once.

@@ -1,0 +1,34 @@
+#include "core/faults.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/cluster.h"
+
+namespace gradhaul {
+
+BitRate trained_rate(const Faults& faults, std::string_view link, BitRate nominal) {
+  for (const TrainedDown& fault : faults.links) {
+    if (fault.link == link && fault.speed) nominal = std::min(nominal, *fault.speed);
+  }
+  return nominal;
+}
+
+PcieLink trained_link(const Faults& faults, std::string_view link, PcieLink nominal) {
+  for (const TrainedDown& fault : faults.links) {
+    if (fault.link != link) continue;
+    if (fault.lanes) nominal.lanes = std::min(nominal.lanes, *fault.lanes);
+    if (fault.generation) nominal.generation = std::min(nominal.generation, *fault.generation);
+  }
+  return nominal;
+}
+
+BitRate kernel_rate(const Faults& faults, int node, int gpu, BitRate nominal) {
+  for (const Straggler& fault : faults.gpus) {
+    if (fault.node != node || fault.gpu != gpu || nominal.unlimited()) continue;
+    return {std::llround(static_cast<double>(nominal.bits_per_second) / fault.slowdown)};
+  }
+  return nominal;
+}
+
+}  // namespace gradhaul

@@ -1,0 +1,48 @@
+#pragma once
+
+// What is wrong in a cluster for as long as a run takes, and what that leaves of its parts. Parts
+// are called what results call them: "node0.nic0", "node0.gpu3.pcie", "node1.sw0", "leaf0-spine1".
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/quantities.h"
+
+namespace gradhaul {
+
+struct PcieLink;
+
+// A link whose ends have agreed on less than both of them can do; both directions of it, and of
+// several cables all.
+struct TrainedDown {
+  std::string link;
+  std::optional<BitRate> speed;  // of a network link; of NVLink nominal, as Nvlink::bandwidth
+  std::optional<int> lanes;      // of a PCIe link
+  std::optional<int> generation;
+  friend bool operator==(const TrainedDown&, const TrainedDown&) = default;
+};
+
+// A GPU whose kernels take `slowdown` times as long (heat, power capping).
+struct Straggler {
+  int node = 0;
+  int gpu = 0;
+  double slowdown = 1;
+  friend bool operator==(const Straggler&, const Straggler&) = default;
+};
+
+struct Faults {
+  std::vector<TrainedDown> links;  // no link and quality twice
+  std::vector<Straggler> gpus;     // no GPU twice
+  bool empty() const { return links.empty() && gpus.empty(); }
+  friend bool operator==(const Faults&, const Faults&) = default;
+};
+
+// What a part has of its nominal rate or width: never more than that.
+BitRate trained_rate(const Faults& faults, std::string_view link, BitRate nominal);
+PcieLink trained_link(const Faults& faults, std::string_view link, PcieLink nominal);
+// What a GPU's kernels have of theirs, rounded to whole bits a second.
+BitRate kernel_rate(const Faults& faults, int node, int gpu, BitRate nominal);
+
+}  // namespace gradhaul

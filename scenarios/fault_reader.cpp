@@ -1,0 +1,219 @@
+#include "scenarios/fault_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "core/cluster_parts.h"
+#include "scenarios/did_you_mean.h"
+
+namespace gradhaul {
+namespace {
+
+using TreeKind = TreeNode::Kind;
+
+constexpr std::string_view kForms =
+    "{link: node0.nic0, speed: 100Gb/s}, {link: node1.sw0, width: x8} or "
+    "{gpu: node0.gpu3, slowdown: 1.5}";
+
+// What other versions know of.
+constexpr std::string_view kLater[] = {"bit_error_rate", "pre_fec_bit_error_rate", "down",
+                                       "pause_storm", "communication_thread"};
+
+std::string counted_nodes(const Cluster& cluster) {
+  return cluster.nodes == 1 ? "the only node is node0"
+                            : fmt::format("nodes are node0 to node{}", cluster.nodes - 1);
+}
+
+std::string forms_of_links(const Cluster& cluster) {
+  std::vector<std::string> forms{"node0.nic0", "node0.nic0.pcie", "node0.gpu0.pcie"};
+  if (cluster.node.nvlink) forms.emplace_back("node0.gpu0.nvlink");
+  for (const PcieBranch& branch : cluster.node.pcie) {
+    if (branch.switch_name.empty()) continue;
+    forms.push_back("node0." + branch.switch_name);
+    break;
+  }
+  if (cluster.network.topology.spines > 0) forms.emplace_back("leaf0-spine0");
+  return join_or(forms);
+}
+
+class FaultReader {
+ public:
+  FaultReader(const Cluster* cluster, Problems& problems)
+      : cluster_(cluster), problems_(problems) {}
+
+  void read_entry(const TreeNode& entry, FilledValue& filled) {
+    if (entry.kind != TreeKind::kMapping) {
+      if (entry.kind == TreeKind::kBroken) return;
+      problems_.add(entry.location, fmt::format("a fault is a mapping, as {}", kForms));
+      return;
+    }
+    for (const std::string_view key : kLater) {
+      if (entry.find(key) == nullptr) continue;
+      problems_.add(entry.find(key)->key_location,
+                    fmt::format("{} is not available in this version, which has {}", key, kForms));
+      return;
+    }
+    MappingReader reader(&entry, entry.location, filled, problems_);
+    if (reader.has("gpu")) {
+      read_straggler(reader);
+    } else if (reader.has("link")) {
+      read_link(reader);
+    } else {
+      problems_.add(entry.location,
+                    fmt::format("a fault names its `link` or `gpu`, as {}", kForms));
+      return;
+    }
+    reader.finish();
+  }
+
+  Faults take() { return std::move(faults_); }
+
+ private:
+  void read_straggler(MappingReader& reader) {
+    const std::string name = reader.text("gpu", {});
+    const double slowdown = reader.real("slowdown", {.least = 1, .most = 1000});
+    if (!reader.good() || cluster_ == nullptr) return;
+    const auto part = find_part(*cluster_, name);
+    if (!part || part->kind != PartKind::kGpu) {
+      reader.report("gpu", fmt::format("gpu: there is no GPU \"{}\"; they are called node0.gpu0 to "
+                                       "node{}.gpu{}",
+                                       name, cluster_->nodes - 1, cluster_->node.gpu_count - 1));
+    } else if (once(reader, "gpu", name + " slowdown", name)) {
+      faults_.gpus.push_back({part->node, part->gpu, slowdown});
+    }
+  }
+
+  void read_link(MappingReader& reader) {
+    const std::string name = reader.text("link", {});
+    TrainedDown fault{name, {}, {}, {}};
+    for (const char* key : {"speed", "width", "generation"}) reader.raw(key);
+    if (reader.has("speed")) {
+      fault.speed = reader.rate("speed", {.least = 1'000'000});
+    }
+    if (reader.has("width")) fault.lanes = read_width(reader);
+    if (reader.has("generation")) {
+      fault.generation = static_cast<int>(reader.count("generation", {.least = 1, .most = 6}));
+    }
+    if (!fault.speed && !fault.lanes && !fault.generation) {
+      reader.report("link", fmt::format("what is the matter with {}? Its speed, as 100Gb/s, or, of "
+                                        "a PCIe link, its width, as x8, or generation",
+                                        name));
+    }
+    if (!reader.good() || cluster_ == nullptr) return;
+    const auto part = find_part(*cluster_, name);
+    if (!part || part->kind == PartKind::kGpu) {
+      reader.report("link",
+                    fmt::format("link: there is no link \"{}\"; links are called {}, and {}", name,
+                                forms_of_links(*cluster_), counted_nodes(*cluster_)));
+      return;
+    }
+    check_link(reader, fault, *part);
+    if (reader.good() && once(reader, "link", name, name)) faults_.links.push_back(fault);
+  }
+
+  static int read_width(MappingReader& reader) {
+    const std::string text = reader.text("width", {});
+    for (const int lanes : {1, 2, 4, 8, 16}) {
+      if (text == fmt::format("x{}", lanes)) return lanes;
+    }
+    reader.report("width",
+                  fmt::format("width: \"{}\" is no width of a PCIe link; it is x1, x2, x4, "
+                              "x8 or x16",
+                              text));
+    return 1;
+  }
+
+  static void check_link(MappingReader& reader, const TrainedDown& fault, const ClusterPart& part) {
+    const bool pcie = part.kind == PartKind::kPcieLink;
+    if (pcie && fault.speed) {
+      reader.report("speed",
+                    fmt::format("speed: {} is a PCIe link, which trains down in `width` or "
+                                "`generation`",
+                                fault.link));
+    }
+    if (!pcie && (fault.lanes || fault.generation)) {
+      reader.report(fault.lanes ? "width" : "generation",
+                    fmt::format("{} is no PCIe link; say its `speed`", fault.link));
+    }
+    if (!pcie && fault.speed && *fault.speed > part.rate) {
+      reader.report("speed", fmt::format("speed: {} runs at {} where nothing is wrong; a fault "
+                                         "leaves less",
+                                         fault.link, format_rate(part.rate)));
+    }
+    if (pcie && fault.lanes && *fault.lanes > part.pcie.lanes) {
+      reader.report("width", fmt::format("width: {} has x{} where nothing is wrong; a fault leaves "
+                                         "less",
+                                         fault.link, part.pcie.lanes));
+    }
+    if (pcie && fault.generation && *fault.generation > part.pcie.generation) {
+      reader.report(
+          "generation",
+          fmt::format("generation: {} is of generation {} where nothing is wrong; a fault "
+                      "leaves less",
+                      fault.link, part.pcie.generation));
+    }
+  }
+
+  bool once(MappingReader& reader, std::string_view key, const std::string& what,
+            const std::string& name) {
+    if (seen_.insert(what).second) return true;
+    reader.report(key, fmt::format("{}: {} has a fault already; say all of it in one", key, name));
+    return false;
+  }
+
+  const Cluster* cluster_;
+  Problems& problems_;
+  Faults faults_;
+  std::set<std::string> seen_;
+};
+
+std::string note_of(const Cluster& cluster, const TrainedDown& fault) {
+  const auto part = find_part(cluster, fault.link);
+  GRADHAUL_ASSERT(part.has_value(), fault.link);
+  if (part->kind != PartKind::kPcieLink) {
+    return fmt::format("fault: {} runs at {} of {}", fault.link, format_rate(*fault.speed),
+                       format_rate(part->rate));
+  }
+  const PcieLink now = trained_link(cluster.faults, fault.link, part->pcie);
+  return fmt::format("fault: {} runs as gen{}x{} instead of gen{}x{}", fault.link, now.generation,
+                     now.lanes, part->pcie.generation, part->pcie.lanes);
+}
+
+}  // namespace
+
+Faults read_faults(MappingReader& cluster_reader, const Cluster* cluster) {
+  const TreeNode* list = cluster_reader.raw("faults");
+  FilledValue& filled = cluster_reader.record("faults", FilledValue::Kind::kEntries, "", list);
+  const bool empty = list == nullptr || list->kind == TreeKind::kNull ||
+                     list->kind == TreeKind::kBroken ||
+                     (list->kind == TreeKind::kMapping && list->children.empty());
+  if (empty) return {};
+  if (list->kind != TreeKind::kSequence) {
+    cluster_reader.report("faults", fmt::format("\"faults\" is a list, of {}", kForms));
+    return {};
+  }
+  FaultReader reader(cluster, cluster_reader.problems());
+  for (const TreeNode& entry : list->children) {
+    FilledValue& fault = filled.children.emplace_back();
+    fault.origin = {false, entry.location, entry.estimate, entry.source};
+    reader.read_entry(entry, fault);
+  }
+  return reader.take();
+}
+
+std::vector<std::string> fault_notes(const Cluster& cluster) {
+  std::vector<std::string> notes;
+  for (const TrainedDown& fault : cluster.faults.links) notes.push_back(note_of(cluster, fault));
+  for (const Straggler& fault : cluster.faults.gpus) {
+    notes.push_back(fmt::format("fault: kernels of node{}.gpu{} take {:.4g} times as long",
+                                fault.node, fault.gpu, fault.slowdown));
+  }
+  return notes;
+}
+
+}  // namespace gradhaul

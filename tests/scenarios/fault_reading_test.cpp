@@ -1,0 +1,59 @@
+// Faults that a scenario lists, as the structs of core have them, and as `show` repeats them.
+
+#include <gmock/gmock.h>
+
+#include "scenarios/fault_reader.h"
+#include "tests/scenarios/reading.h"
+
+namespace gradhaul {
+namespace {
+
+using namespace literals;  // NOLINT(google-build-using-namespace)
+using testing::ElementsAre;
+
+constexpr const char* kFaulty = R"(
+workload: {size: 1MiB}
+cluster:
+  nodes: 2
+  node: hgx-h100
+  network: ndr-rails
+  faults:
+    - {link: node0.nic3, speed: 100Gb/s}
+    - {link: node1.sw0, width: x8}
+    - {link: node1.gpu2.pcie, generation: 3, width: x4}
+    - {gpu: node0.gpu3, slowdown: 1.5}
+)";
+
+TEST(FaultReading, FillsTheStructs) {
+  const Faults faults = good(kFaulty).cluster.faults;
+  EXPECT_THAT(faults.links, ElementsAre(TrainedDown{"node0.nic3", 100_Gbps, {}, {}},
+                                        TrainedDown{"node1.sw0", {}, 8, {}},
+                                        TrainedDown{"node1.gpu2.pcie", {}, 4, 3}));
+  EXPECT_THAT(faults.gpus, ElementsAre(Straggler{0, 3, 1.5}));
+}
+
+TEST(FaultReading, IsSaidInNotes) {
+  EXPECT_THAT(good(kFaulty).notes,
+              ElementsAre("fault: node0.nic3 runs at 100Gb/s of 400Gb/s",
+                          "fault: node1.sw0 runs as gen5x8 instead of gen5x16",
+                          "fault: node1.gpu2.pcie runs as gen3x4 instead of gen5x16",
+                          "fault: kernels of node0.gpu3 take 1.5 times as long"));
+}
+
+TEST(FaultReading, IsShownAsItWasWritten) {
+  const auto effective = good(kFaulty).effective();
+  const auto& faults = effective["cluster"]["faults"];
+  ASSERT_EQ(faults.size(), 4U);
+  EXPECT_EQ(faults[1].dump(), R"({"link":"node1.sw0","width":"x8"})");
+  // And reads back as the same.
+  EXPECT_EQ(good(commented_yaml(good(kFaulty).filled)).cluster.faults,
+            good(kFaulty).cluster.faults);
+}
+
+TEST(FaultReading, NoneIsNone) {
+  EXPECT_TRUE(good(kFaulty, {"cluster.faults=[]"}).cluster.faults.empty());
+  EXPECT_TRUE(good(kFaulty, {"cluster.faults={}"}).cluster.faults.empty());
+}
+
+}  // namespace
+}  // namespace gradhaul
