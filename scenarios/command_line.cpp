@@ -120,6 +120,41 @@ void add_measure(CLI::App& app, CommandLine& line) {
   command->add_flag("--started-by-measure", measure.started_by_measure)->group("");
 }
 
+void add_sweep(CLI::App& app, CommandLine& line) {
+  SweepOptions& sweep = line.sweep;
+  CLI::App* command =
+      app.add_subcommand("sweep", "A scenario over many values of some keys, in parallel");
+  command->add_option("SCENARIO", sweep.scenario, kScenarioHelp)->required();
+  add_settings(command, sweep.vary, "--vary",
+               "One axis, as cluster.nodes=2,4,8 or workload.size=8B..8GiB:x2 or "
+               "communication.channels=1..16:+1; further ones, and those of the scenario's `vary`, "
+               "make all combinations",
+               "PATH=VALUES");
+  add_settings(command, sweep.settings);
+  command
+      ->add_option("--jobs", sweep.jobs,
+                   "Points at once (default: one for each core; under mpirun or srun one for each "
+                   "rank)")
+      ->check(CLI::Range(1, 1 << 16))
+      ->type_name("N");
+  command
+      ->add_option("--rendezvous", sweep.rendezvous,
+                   "Under mpirun or srun on several hosts: where rank 0 listens")
+      ->type_name("HOST:PORT");
+  command->add_option("--json", sweep.json, "Write all results")->type_name("FILE");
+  command->add_option("--csv", sweep.csv, "Write the rows")->type_name("FILE");
+  command->add_option("--plot", line.plot, "Not available in this version")->type_name("FILE");
+  command->add_flag("--no-skip", sweep.no_skip,
+                    "Simulate every packet, also what must be as another was");
+  add_progress(command, line);
+  command->footer(
+      "Finished points are kept in FILE.partial beside the output until all are done: the same\n"
+      "command goes on where it stopped. With Open MPI, mpirun --enable-recovery lets the others\n"
+      "go on where a rank dies; without, it ends the job, and the same command goes on.\n"
+      "Exit status: 0 done, 1 points failed (the others are kept), 2 the input is wrong,\n"
+      "3 an `expect` does not hold at some point, 4 interrupted.");
+}
+
 void add_show(CLI::App& app, CommandLine& line) {
   CLI::App* command =
       app.add_subcommand("show", "The scenario with every default filled in; the topology");
@@ -164,6 +199,7 @@ void add_commands(CLI::App& app, CommandLine& line) {
   add_measure(app, line);
   add_compare(app, line);
   add_explain(app, line);
+  add_sweep(app, line);
   add_show(app, line);
   add_check(app, line);
   add_doctor(app, line);

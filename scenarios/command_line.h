@@ -12,6 +12,7 @@
 #include "scenarios/measure_command.h"
 #include "scenarios/predict_command.h"
 #include "scenarios/show_command.h"
+#include "scenarios/sweep_command.h"
 
 namespace gradhaul {
 
@@ -26,6 +27,7 @@ struct CommandLine {
   ShowOptions show;
   CheckOptions check;
   DoctorOptions doctor;
+  SweepOptions sweep;
 };
 
 // All commands with their options; parsing fills in `line`, which outlives the app.

@@ -17,15 +17,6 @@
 namespace gradhaul {
 namespace {
 
-// Notes of the reader first, in the order in which things happened.
-void complete_notes(const Scenario& scenario, Prediction& prediction) {
-  prediction.notes.insert(prediction.notes.begin(), scenario.notes.begin(), scenario.notes.end());
-  const double bound = busbw_bound(scenario.cluster, scenario.workload.collective);
-  for (const ResultRow& row : prediction.rows) {
-    enforce_busbw_bound(row, bound, prediction.notes);
-  }
-}
-
 int judge(const Scenario& scenario, const Prediction& prediction) {
   if (prediction.interrupted) {
     complain(fmt::format("interrupted; {} of {} sizes are finished and kept",
@@ -61,6 +52,14 @@ int predict_scenario(const PredictOptions& options, const CommandContext& contex
 }
 
 }  // namespace
+
+void complete_notes(const Scenario& scenario, Prediction& prediction) {
+  prediction.notes.insert(prediction.notes.begin(), scenario.notes.begin(), scenario.notes.end());
+  const double bound = busbw_bound(scenario.cluster, scenario.workload.collective);
+  for (const ResultRow& row : prediction.rows) {
+    enforce_busbw_bound(row, bound, prediction.notes);
+  }
+}
 
 int run_predict(const PredictOptions& options, const CommandContext& context) {
   try {

@@ -5,8 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "core/result.h"
 #include "scenarios/command_context.h"
 #include "scenarios/progress_bar.h"
+#include "scenarios/scenario.h"
 
 namespace gradhaul {
 
@@ -18,6 +20,10 @@ struct PredictOptions {
   ProgressMode progress = ProgressMode::kAuto;
   bool no_skip = false;
 };
+
+// Notes of the reader first, in the order in which things happened; then those of the busbw bound,
+// which aborts where a row is above it.
+void complete_notes(const Scenario& scenario, Prediction& prediction);
 
 // The exit status.
 int run_predict(const PredictOptions& options, const CommandContext& context);
