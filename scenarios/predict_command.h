@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "scenarios/command_context.h"
+#include "scenarios/picture_command.h"
 #include "scenarios/progress_bar.h"
 
 namespace gradhaul {
@@ -15,6 +16,7 @@ struct PredictOptions {
   std::vector<std::string> settings;
   std::string json;  // empty: none is written
   std::string csv;
+  PictureOptions picture;
   ProgressMode progress = ProgressMode::kAuto;
   bool no_skip = false;
 };
