@@ -1,7 +1,10 @@
 #include "scenarios/command_line.h"
 
+#include <fmt/format.h>
+
 #include <vector>
 
+#include "scenarios/picture_command.h"
 #include "scenarios/rdma_settings_command.h"
 
 namespace gradhaul {
@@ -30,6 +33,13 @@ void add_progress(CLI::App* command, CommandLine& line) {
       ->type_name("WHEN");
 }
 
+void add_plot(CLI::App* command, PictureOptions& picture) {
+  command
+      ->add_option("--plot", picture.path,
+                   "Draw it, as .svg, .png or .pdf; takes python3 with matplotlib")
+      ->type_name("FILE");
+}
+
 void add_predict(CLI::App& app, CommandLine& line) {
   CLI::App* command = app.add_subcommand("predict", "How long, how much bandwidth, what limits");
   command->add_option("SCENARIO", line.predict.scenario, kScenarioHelp)->required();
@@ -37,7 +47,12 @@ void add_predict(CLI::App& app, CommandLine& line) {
   command->add_option("--json", line.predict.json, "Write the result file")->type_name("FILE");
   command->add_option("--csv", line.predict.csv, "Write the rows")->type_name("FILE");
   command->add_option("--trace", line.trace, "Not available in this version")->type_name("FILE");
-  command->add_option("--plot", line.plot, "Not available in this version")->type_name("FILE");
+  add_plot(command, line.predict.picture);
+  command
+      ->add_option("--plot-kind", line.predict.picture.kind,
+                   fmt::format("What it shows: {}", fmt::join(result_picture_kinds(), ", ")))
+      ->type_name("KIND")
+      ->capture_default_str();
   command->add_flag("--no-skip", line.predict.no_skip,
                     "Simulate every packet, also what must be as another was");
   add_progress(command, line);
@@ -76,7 +91,7 @@ void add_compare(CLI::App& app, CommandLine& line) {
       ->capture_default_str();
   command->add_option("--json", line.compare.json, "Write the comparison")->type_name("FILE");
   command->add_option("--csv", line.compare.csv, "Write its rows")->type_name("FILE");
-  command->add_option("--plot", line.plot, "Not available in this version")->type_name("FILE");
+  add_plot(command, line.compare.picture);
 }
 
 std::string rdma_names_text() {

@@ -22,7 +22,6 @@ struct CommandLine {
   MeasureOptions measure;
   std::string progress = "auto";
   std::string trace;
-  std::string plot;
   ExplainOptions explain;
   ShowOptions show;
   CheckOptions check;

@@ -51,10 +51,7 @@ ProgressMode progress_mode(const std::string& word) {
 }
 
 // What this version lacks of a command that it has.
-std::string absent_option(const CommandLine& line) {
-  if (!line.trace.empty()) return "--trace";
-  return line.plot.empty() ? "" : "--plot";
-}
+std::string absent_option(const CommandLine& line) { return line.trace.empty() ? "" : "--trace"; }
 
 int run(const CLI::App& app, CommandLine& line, const CommandContext& context) {
   if (const std::string option = absent_option(line); !option.empty()) {
@@ -93,7 +90,7 @@ int main_of(int argc, char** argv) {
     // Help and version are "errors" of this library, with status 0.
     return app.exit(error) == 0 ? kDone : kBadInput;
   }
-  return run(app, line, {GRADHAUL_SCENARIOS, GRADHAUL_VERSION});
+  return run(app, line, {GRADHAUL_SCENARIOS, GRADHAUL_VERSION, GRADHAUL_PLOTS});
 }
 
 }  // namespace

@@ -31,6 +31,7 @@ int judge(const Scenario& scenario, const Prediction& prediction) {
 int predict_scenario(const PredictOptions& options, const CommandContext& context) {
   const Scenario scenario = read_scenario({options.scenario, options.settings, context.library});
   check_result_files({options.json, options.csv});
+  const Picture picture(options.picture, context);
   PredictionRequest request = request_of(scenario);
   request.skip_recurrences = !options.no_skip;
   request.interrupted = &catch_interruption();
@@ -47,7 +48,10 @@ int predict_scenario(const PredictOptions& options, const CommandContext& contex
   if (!printed) complain("standard output could not be written");
   const bool written =
       write_result_files(ResultFiles{options.json, options.csv}, prediction, scenario, context);
-  if (!printed || !written) return kRunFailed;
+  const bool drawn =
+      prediction.rows.empty() ||
+      picture.draw(result_json_text(prediction, record_of_scenario(scenario), context.version));
+  if (!printed || !written || !drawn) return kRunFailed;
   return judge(scenario, prediction);
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/result.h"
 #include "scenarios/command_context.h"
+#include "scenarios/picture_command.h"
 #include "scenarios/progress_bar.h"
 #include "scenarios/scenario.h"
 
@@ -17,6 +18,7 @@ struct PredictOptions {
   std::vector<std::string> settings;
   std::string json;  // empty: none is written
   std::string csv;
+  PictureOptions picture;
   ProgressMode progress = ProgressMode::kAuto;
   bool no_skip = false;
 };
