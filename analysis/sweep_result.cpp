@@ -14,11 +14,9 @@ std::string dumped(const Json& json, int indent) {
 }
 
 Json scenario_json(const SweepResult& sweep) {
-  return {{"name", sweep.scenario.name},
-          {"question", sweep.question},
-          {"file", sweep.scenario.file},
-          {"sha256", sweep.scenario.sha256},
-          {"effective", sweep.scenario.effective}};
+  return {{"name", sweep.scenario.name}, {"question", sweep.question},
+          {"file", sweep.scenario.file}, {"sha256", sweep.scenario.sha256},
+          {"settings", sweep.settings},  {"effective", sweep.scenario.effective}};
 }
 
 Json axes_json(const SweepResult& sweep) {

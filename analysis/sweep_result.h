@@ -32,6 +32,7 @@ struct SweepCost {
 struct SweepResult {
   ScenarioRecord scenario;
   std::string question;
+  std::vector<std::string> settings;  // --set of the scenario, PATH=VALUE
   std::string version;
   std::vector<SweepAxisRecord> axes;
   std::vector<SweepPoint> points;  // all combinations, the last axis first

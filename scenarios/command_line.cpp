@@ -158,7 +158,15 @@ void add_sweep(CLI::App& app, CommandLine& line) {
       ->type_name("HOST:PORT");
   command->add_option("--json", sweep.json, "Write all results")->type_name("FILE");
   command->add_option("--csv", sweep.csv, "Write the rows")->type_name("FILE");
-  command->add_option("--plot", line.plot, "Not available in this version")->type_name("FILE");
+  command
+      ->add_option("--plot", sweep.plot,
+                   "Draw it, as .svg, .png or .pdf; takes python3 with matplotlib")
+      ->type_name("FILE");
+  command
+      ->add_option("--plot-kind", sweep.plot_kind,
+                   fmt::format("What it shows: {}", fmt::join(sweep_picture_kinds(), ", ")))
+      ->type_name("KIND")
+      ->capture_default_str();
   command->add_flag("--no-skip", sweep.no_skip,
                     "Simulate every packet, also what must be as another was");
   add_progress(command, line);
@@ -168,6 +176,19 @@ void add_sweep(CLI::App& app, CommandLine& line) {
       "go on where a rank dies; without, it ends the job, and the same command goes on.\n"
       "Exit status: 0 done, 1 points failed (the others are kept), 2 the input is wrong,\n"
       "3 an `expect` does not hold at some point, 4 interrupted.");
+}
+
+void add_report(CLI::App& app, CommandLine& line) {
+  CLI::App* command =
+      app.add_subcommand("report", "One page to read and hand on: of a run, a comparison, a sweep");
+  command
+      ->add_option("RESULT", line.report.files,
+                   "What predict, measure, compare or sweep wrote with --json; a predicted and a "
+                   "measured file are compared")
+      ->required();
+  command->add_option("--html", line.report.html, "Write the page there, not to standard output")
+      ->type_name("FILE");
+  command->add_flag("--no-pictures", line.report.no_pictures, "Draw none");
 }
 
 void add_show(CLI::App& app, CommandLine& line) {
@@ -215,6 +236,7 @@ void add_commands(CLI::App& app, CommandLine& line) {
   add_compare(app, line);
   add_explain(app, line);
   add_sweep(app, line);
+  add_report(app, line);
   add_show(app, line);
   add_check(app, line);
   add_doctor(app, line);

@@ -11,6 +11,7 @@
 #include "scenarios/explain_command.h"
 #include "scenarios/measure_command.h"
 #include "scenarios/predict_command.h"
+#include "scenarios/report_command.h"
 #include "scenarios/show_command.h"
 #include "scenarios/sweep_command.h"
 
@@ -27,6 +28,7 @@ struct CommandLine {
   CheckOptions check;
   DoctorOptions doctor;
   SweepOptions sweep;
+  ReportOptions report;
 };
 
 // All commands with their options; parsing fills in `line`, which outlives the app.

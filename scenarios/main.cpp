@@ -19,7 +19,7 @@
 namespace gradhaul {
 namespace {
 
-const std::vector<std::string> kVerbs{"predict", "measure", "compare", "sweep",
+const std::vector<std::string> kVerbs{"predict", "measure", "compare", "sweep", "report",
                                       "explain", "show",    "check",   "doctor"};
 // Verbs that other versions have.
 const std::vector<std::string> kAbsentVerbs{"import", "calibrate"};
@@ -64,6 +64,7 @@ int run(const CLI::App& app, CommandLine& line, const CommandContext& context) {
   line.measure.launched = line.sweep.launched = launched_rank(environment);
   if (app.got_subcommand("measure")) return run_measure(line.measure, context);
   if (app.got_subcommand("compare")) return run_compare(line.compare, context);
+  if (app.got_subcommand("report")) return run_report(line.report, context);
   if (app.got_subcommand("sweep")) return run_sweep(line.sweep, context);
   if (app.got_subcommand("explain")) return run_explain(line.explain, context);
   if (app.got_subcommand("show")) return run_show(line.show, context);

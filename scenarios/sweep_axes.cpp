@@ -131,12 +131,21 @@ void check_paths(const std::vector<SweepAxis>& axes, Problems& problems) {
   }
 }
 
+// --set vary.cluster.nodes=[…] stands beside "cluster.nodes" of the file, and replaces it.
+std::vector<SweepAxis> with_options_applied(const std::vector<SweepAxis>& axes) {
+  std::vector<SweepAxis> written;
+  std::vector<SweepAxis> options;
+  for (const SweepAxis& axis : axes) (axis.location.option() ? options : written).push_back(axis);
+  return joined_axes(std::move(written), options);
+}
+
 }  // namespace
 
 std::vector<SweepAxis> axes_of_tree(const TreeNode& vary, Problems& problems) {
   std::vector<SweepAxis> axes;
   if (vary.kind == Kind::kMapping) {
     add_axes(vary, "", axes, problems);
+    axes = with_options_applied(axes);
   } else if (vary.kind != Kind::kNull && vary.kind != Kind::kBroken) {
     problems.add(vary.location,
                  "\"vary\" is a mapping of keys to values, as {cluster.nodes: [2, 4, 8], "

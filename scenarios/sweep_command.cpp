@@ -13,6 +13,7 @@
 #include "backends/spread/spread_points.h"
 #include "scenarios/exit_status.h"
 #include "scenarios/interruption.h"
+#include "scenarios/picture_command.h"
 #include "scenarios/result_files_command.h"
 #include "scenarios/sweep_journal.h"
 #include "scenarios/sweep_point_command.h"
@@ -34,6 +35,7 @@ SweepResult result_of(const SweepPlan& plan) {
   SweepResult sweep;
   sweep.scenario = record_of_scenario(plan.scenario);
   sweep.question = plan.scenario.question;
+  sweep.settings = plan.options.settings;
   sweep.version = plan.version;
   for (const SweepAxis& axis : plan.axes) sweep.axes.push_back({axis.path, axis.values});
   for (std::size_t i = 0; i < plan.points; ++i) {
@@ -44,11 +46,12 @@ SweepResult result_of(const SweepPlan& plan) {
 
 class Sweep final : public PointSink {
  public:
-  Sweep(const SweepPlan& plan, const std::atomic<bool>& interrupted)
+  Sweep(const SweepPlan& plan, const CommandContext& context, const std::atomic<bool>& interrupted)
       : plan_(plan),
         interrupted_(interrupted),
         sweep_(result_of(plan)),
         queue_(plan.points),
+        picture_({plan.options.plot, plan.options.plot_kind}, sweep_picture_kinds(), context),
         progress_(std::in_place, plan.options.progress) {
     check_result_files({plan.options.json, plan.options.csv});
     if (const std::string path = journal_path(plan.options); !path.empty()) journal_.emplace(path);
@@ -131,7 +134,7 @@ class Sweep final : public PointSink {
     sum_up();
     const bool printed = print(sweep_table(sweep_));
     if (!printed) complain("standard output could not be written");
-    const bool written = write_files();
+    const bool written = write_files() && picture_.draw(sweep_json_text(sweep_));
     const std::vector<std::string> errors = sweep_errors(sweep_);
     for (const std::string& error : errors) complain(error);
     const bool unmet = tell_unmet();
@@ -195,6 +198,7 @@ class Sweep final : public PointSink {
   const std::atomic<bool>& interrupted_;
   SweepResult sweep_;
   PointQueue queue_;
+  Picture picture_;
   std::optional<ProgressBar> progress_;
   std::optional<SweepJournal> journal_;
   std::size_t known_ = 0;
@@ -208,10 +212,15 @@ int sweep_scenario(const SweepOptions& options, const CommandContext& context) {
     return help_sweep(options, context, interrupted);
   }
   const SweepPlan plan = sweep_plan_of(options, context.library, context.version);
-  return Sweep(plan, interrupted).run();
+  return Sweep(plan, context, interrupted).run();
 }
 
 }  // namespace
+
+const std::vector<std::string>& sweep_picture_kinds() {
+  static const std::vector<std::string> kinds{"auto", "heat-map", "busbw", "algorithm-map"};
+  return kinds;
+}
 
 int run_sweep(const SweepOptions& options, const CommandContext& context) {
   try {

@@ -21,6 +21,8 @@ struct SweepOptions {
   std::string rendezvous;  // HOST:PORT
   std::string json;        // empty: none is written
   std::string csv;
+  std::string plot;  // a picture; empty: none is drawn
+  std::string plot_kind = "auto";
   ProgressMode progress = ProgressMode::kAuto;
   bool no_skip = false;
   std::optional<LaunchedRank> launched;  // as mpirun or srun says
