@@ -87,7 +87,7 @@ void require_ending(const std::string& path) {
 }  // namespace
 
 const std::vector<std::string>& result_picture_kinds() {
-  static const std::vector<std::string> kinds{"auto", "busbw", "blame", "topology"};
+  static const std::vector<std::string> kinds{"auto", "busbw", "blame", "topology", "time-line"};
   return kinds;
 }
 

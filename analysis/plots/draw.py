@@ -29,6 +29,8 @@ KINDS = {
     "stalls": ("stalls_over_time", "where and when are there queues, pauses, lacking credits? a "
                                    "trace"),
     "pipeline": ("slice_pipeline", "how do slices travel from rank to rank? a trace"),
+    "time-line": ("step_time_line", "how much communication does a training step hide? results of "
+                                    "training steps"),
     "heat-map": ("heat_map", "which setting is best, and how do the others compare? a sweep"),
     "algorithm-map": ("algorithm_map", "which algorithm is fastest, over size and ranks? a sweep, "
                                        "or results"),
@@ -49,6 +51,8 @@ def kind_of(documents):
         return "heat-map"
     if schema == "gradhaul.trace/1":
         return "pipeline"
+    if isinstance(documents[0].content.get("training_step"), dict):
+        return "time-line"
     rows = documents[0].content.get("rows")
     sizes = {str(row.get("size_bytes")) for row in rows if isinstance(row, dict)} \
         if isinstance(rows, list) else set()

@@ -166,7 +166,8 @@ def _link(panel, ends, load, label=True, place=0.5, thin=False):
     panel.plot([x1, x2], [y1, y2], zorder=2, gid="link", **look)
     if label and load is not None:
         percent = "< 1 %" if 0 < load < 0.005 else f"{load * 100:.0f} %"
-        panel.text(x1 + (x2 - x1) * place, y1 + (y2 - y1) * place, percent, ha="center", va="center", fontsize=style.SMALL, zorder=6,
+        panel.text(x1 + (x2 - x1) * place, y1 + (y2 - y1) * place, percent, ha="center",
+                   va="center", fontsize=style.SMALL, zorder=6,
                    bbox={"facecolor": style.PAPER, "linewidth": 0, "pad": 0.6})
 
 
