@@ -86,7 +86,7 @@ int compare_files(const CompareOptions& options, const CommandContext& context) 
     return kBadInput;
   }
   check_outputs(options);
-  const Picture picture(options.picture, context);
+  const Picture picture(options.picture, {"auto"}, context);
   ComparedRun predicted = read_run_file(options.predicted);
   ComparedRun measured = read_run_file(options.measured);
   const Comparison comparison = compare(std::move(predicted), std::move(measured), *tolerance);

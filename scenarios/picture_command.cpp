@@ -69,12 +69,11 @@ std::string python_with_matplotlib(const std::string& script) {
   return "";
 }
 
-void require_kind(const std::string& kind) {
-  const std::vector<std::string>& kinds = result_picture_kinds();
+void require_kind(const std::string& kind, const std::vector<std::string>& kinds) {
   if (std::find(kinds.begin(), kinds.end(), kind) != kinds.end()) return;
   Problems problems;
   problems.add({.source = "--plot-kind " + kind},
-               fmt::format("there is no such picture{}; of a result there are {}",
+               fmt::format("there is no such picture{}; here there are {}",
                            did_you_mean(kind, kinds), join_or(kinds)));
   throw ConfigError(problems.sorted());
 }
@@ -88,13 +87,14 @@ void require_ending(const std::string& path) {
 }  // namespace
 
 const std::vector<std::string>& result_picture_kinds() {
-  static const std::vector<std::string> kinds{"auto", "busbw", "blame"};
+  static const std::vector<std::string> kinds{"auto", "busbw", "blame", "topology", "time-line"};
   return kinds;
 }
 
-Picture::Picture(PictureOptions options, const CommandContext& context)
+Picture::Picture(PictureOptions options, const std::vector<std::string>& kinds,
+                 const CommandContext& context)
     : options_(std::move(options)), script_((context.plots / "draw.py").string()) {
-  require_kind(options_.kind);
+  require_kind(options_.kind, kinds);
   if (options_.path.empty()) return;
   require_ending(options_.path);
   require_writable(options_.path);

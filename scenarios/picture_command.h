@@ -15,15 +15,16 @@ struct PictureOptions {
   std::string kind = "auto";  // what suits the content
 };
 
-// What `--plot-kind` takes for one result: "auto", "busbw", ….
+// What `--plot-kind` takes, of what is drawn from one result: "auto", "busbw", ….
 const std::vector<std::string>& result_picture_kinds();
 
 // One picture, from before the run, lest an hour of it is lost to a slip, to after it.
 class Picture {
  public:
   // Where no Python with matplotlib is found, says so, and the run goes on without. Throws
-  // ConfigError where there is no such kind, FileError where the path cannot be written.
-  Picture(PictureOptions options, const CommandContext& context);
+  // ConfigError where the kind is none of `kinds`, FileError where the path cannot be written.
+  Picture(PictureOptions options, const std::vector<std::string>& kinds,
+          const CommandContext& context);
 
   // `json`: the text of a file that gradhaul writes with --json. Whether the picture was drawn, or
   // none was asked for; what went wrong has been said.

@@ -31,7 +31,7 @@ int judge(const Scenario& scenario, const Prediction& prediction) {
 int predict_scenario(const PredictOptions& options, const CommandContext& context) {
   const Scenario scenario = read_scenario({options.scenario, options.settings, context.library});
   check_result_files({options.json, options.csv});
-  const Picture picture(options.picture, context);
+  const Picture picture(options.picture, result_picture_kinds(), context);
   PredictionRequest request = request_of(scenario);
   request.skip_recurrences = !options.no_skip;
   request.interrupted = &catch_interruption();

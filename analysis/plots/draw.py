@@ -25,6 +25,12 @@ KINDS = {
     "blame": ("blame_bars", "where does the time go, and how busy is what? one result, or an "
                             "explanation"),
     "agreement": ("agreement", "does the measurement agree with the prediction? a comparison"),
+    "topology": ("topology_load", "which links carry how much? one result"),
+    "stalls": ("stalls_over_time", "where and when are there queues, pauses, lacking credits? a "
+                                   "trace"),
+    "pipeline": ("slice_pipeline", "how do slices travel from rank to rank? a trace"),
+    "time-line": ("step_time_line", "how much communication does a training step hide? results of "
+                                    "training steps"),
     "heat-map": ("heat_map", "which setting is best, and how do the others compare? a sweep"),
     "algorithm-map": ("algorithm_map", "which algorithm is fastest, over size and ranks? a sweep, "
                                        "or results"),
@@ -43,6 +49,10 @@ def kind_of(documents):
         return "blame"
     if schema == "gradhaul.sweep/1":
         return "heat-map"
+    if schema == "gradhaul.trace/1":
+        return "pipeline"
+    if isinstance(documents[0].content.get("training_step"), dict):
+        return "time-line"
     rows = documents[0].content.get("rows")
     sizes = {str(row.get("size_bytes")) for row in rows if isinstance(row, dict)} \
         if isinstance(rows, list) else set()
@@ -76,12 +86,12 @@ def arguments_of(line):
 
 
 def draw(options):
+    """The sheet, and which kind of picture it bears. BadInput."""
     # These bring matplotlib along.
     reading = importlib.import_module("reading")
     documents = [reading.read_document(file) for file in options.files]
     kind = kind_of(documents) if options.kind == "auto" else options.kind
-    sheet = importlib.import_module(KINDS[kind][0]).draw(documents, options)
-    sheet.save(options.output)
+    return importlib.import_module(KINDS[kind][0]).draw(documents, options), kind
 
 
 def main(line):
@@ -94,7 +104,7 @@ def main(line):
               "python3-matplotlib)", file=sys.stderr)
         return NO_MATPLOTLIB
     try:
-        draw(options)
+        draw(options)[0].save(options.output)
     except BadInput as error:
         print(f"draw.py: {error}", file=sys.stderr)
         return BAD_INPUT

@@ -2,7 +2,7 @@
 
 import math
 
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 BINARY = ("B", "KiB", "MiB", "GiB", "TiB")
 DECIMAL = ("B", "kB", "MB", "GB", "TB")
@@ -91,20 +91,26 @@ def log_limits(low, high, share=0.03):
 
 
 def log_number_axis(axis, low, high, text=number_text, most=7):
-    """A logarithmic axis with marks at powers of ten, or at 1, 2, 5 where they are few."""
+    """A logarithmic axis with marks at powers of ten, at 1, 2, 5, or at whatever is round where
+    the range is narrow; the rounder first, none too close to another."""
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    ticks = [10.0 ** power for power in decades]
-    inside = [tick for tick in ticks if low <= tick <= high]
-    if len(inside) < 3:
-        ticks = [step * 10.0 ** power for power in decades for step in (1, 2, 5)]
-        inside = [tick for tick in ticks if low <= tick <= high]
-    if len(inside) < 3:
-        ticks = [step / 10 * 10.0 ** power for power in decades for step in range(10, 100)]
-        inside = [tick for tick in ticks if low <= tick <= high]
-    axis.set_major_locator(FixedLocator(spread(inside, most)))
+    ticks = [step * 10.0 ** power for power in decades for step in (1, 2, 5)]
+    if sum(low <= tick <= high for tick in ticks) < 3:
+        ticks += MaxNLocator(most).tick_values(low, high).tolist()
+    chosen = []
+    for tick in sorted(ticks, key=_roundness):
+        if low <= tick <= high and all(abs(math.log(tick / other)) > 0.13 * math.log(high / low)
+                                       for other in chosen):
+            chosen.append(tick)
+    axis.set_major_locator(FixedLocator(sorted(chosen)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: text(value)))
     axis.set_minor_locator(NullLocator())
     set_limits(axis, low, high)
+
+
+def _roundness(value):
+    digits = f"{value:.9e}".split("e", maxsplit=1)[0].rstrip("0").replace(".", "")
+    return len(digits), digits != "1", value
 
 
 def log_share(low, value, high):
