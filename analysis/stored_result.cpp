@@ -30,7 +30,10 @@ class Stored {
     if (!has(key)) fail(fmt::format("{} is missing", child(key)));
     return {value_.at(key), child(key)};
   }
-  bool has(const char* key) const { return value_.is_object() && value_.contains(key); }
+  // What is null is as good as missing: what a measurement does not know.
+  bool has(const char* key) const {
+    return value_.is_object() && value_.contains(key) && !value_.at(key).is_null();
+  }
   const Json& json() const { return value_; }
   const std::string& path() const { return path_; }
 

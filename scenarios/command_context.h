@@ -12,6 +12,7 @@ namespace gradhaul {
 struct CommandContext {
   std::filesystem::path library;  // the folder of shipped scenarios
   std::string version;
+  std::filesystem::path plots;  // the folder of draw.py
 };
 
 // To standard output; false where it could not be written.

@@ -1,7 +1,10 @@
 #include "scenarios/command_line.h"
 
+#include <fmt/format.h>
+
 #include <vector>
 
+#include "scenarios/picture_command.h"
 #include "scenarios/rdma_settings_command.h"
 
 namespace gradhaul {
@@ -30,6 +33,13 @@ void add_progress(CLI::App* command, CommandLine& line) {
       ->type_name("WHEN");
 }
 
+void add_plot(CLI::App* command, PictureOptions& picture) {
+  command
+      ->add_option("--plot", picture.path,
+                   "Draw it, as .svg, .png or .pdf; takes python3 with matplotlib")
+      ->type_name("FILE");
+}
+
 void add_predict(CLI::App& app, CommandLine& line) {
   CLI::App* command = app.add_subcommand("predict", "How long, how much bandwidth, what limits");
   command->add_option("SCENARIO", line.predict.scenario, kScenarioHelp)->required();
@@ -37,7 +47,12 @@ void add_predict(CLI::App& app, CommandLine& line) {
   command->add_option("--json", line.predict.json, "Write the result file")->type_name("FILE");
   command->add_option("--csv", line.predict.csv, "Write the rows")->type_name("FILE");
   command->add_option("--trace", line.trace, "Not available in this version")->type_name("FILE");
-  command->add_option("--plot", line.plot, "Not available in this version")->type_name("FILE");
+  add_plot(command, line.predict.picture);
+  command
+      ->add_option("--plot-kind", line.predict.picture.kind,
+                   fmt::format("What it shows: {}", fmt::join(result_picture_kinds(), ", ")))
+      ->type_name("KIND")
+      ->capture_default_str();
   command->add_flag("--no-skip", line.predict.no_skip,
                     "Simulate every packet, also what must be as another was");
   add_progress(command, line);
@@ -76,7 +91,7 @@ void add_compare(CLI::App& app, CommandLine& line) {
       ->capture_default_str();
   command->add_option("--json", line.compare.json, "Write the comparison")->type_name("FILE");
   command->add_option("--csv", line.compare.csv, "Write its rows")->type_name("FILE");
-  command->add_option("--plot", line.plot, "Not available in this version")->type_name("FILE");
+  add_plot(command, line.compare.picture);
 }
 
 std::string rdma_names_text() {
@@ -118,6 +133,62 @@ void add_measure(CLI::App& app, CommandLine& line) {
   command->add_option("--csv", measure.csv, "Write the rows")->type_name("FILE");
   add_progress(command, line);
   command->add_flag("--started-by-measure", measure.started_by_measure)->group("");
+}
+
+void add_sweep(CLI::App& app, CommandLine& line) {
+  SweepOptions& sweep = line.sweep;
+  CLI::App* command =
+      app.add_subcommand("sweep", "A scenario over many values of some keys, in parallel");
+  command->add_option("SCENARIO", sweep.scenario, kScenarioHelp)->required();
+  add_settings(command, sweep.vary, "--vary",
+               "One axis, as cluster.nodes=2,4,8 or workload.size=8B..8GiB:x2 or "
+               "communication.channels=1..16:+1; further ones, and those of the scenario's `vary`, "
+               "make all combinations",
+               "PATH=VALUES");
+  add_settings(command, sweep.settings);
+  command
+      ->add_option("--jobs", sweep.jobs,
+                   "Points at once (default: one for each core; under mpirun or srun one for each "
+                   "rank)")
+      ->check(CLI::Range(1, 1 << 16))
+      ->type_name("N");
+  command
+      ->add_option("--rendezvous", sweep.rendezvous,
+                   "Under mpirun or srun on several hosts: where rank 0 listens")
+      ->type_name("HOST:PORT");
+  command->add_option("--json", sweep.json, "Write all results")->type_name("FILE");
+  command->add_option("--csv", sweep.csv, "Write the rows")->type_name("FILE");
+  command
+      ->add_option("--plot", sweep.plot,
+                   "Draw it, as .svg, .png or .pdf; takes python3 with matplotlib")
+      ->type_name("FILE");
+  command
+      ->add_option("--plot-kind", sweep.plot_kind,
+                   fmt::format("What it shows: {}", fmt::join(sweep_picture_kinds(), ", ")))
+      ->type_name("KIND")
+      ->capture_default_str();
+  command->add_flag("--no-skip", sweep.no_skip,
+                    "Simulate every packet, also what must be as another was");
+  add_progress(command, line);
+  command->footer(
+      "Finished points are kept in FILE.partial beside the output until all are done: the same\n"
+      "command goes on where it stopped. With Open MPI, mpirun --enable-recovery lets the others\n"
+      "go on where a rank dies; without, it ends the job, and the same command goes on.\n"
+      "Exit status: 0 done, 1 points failed (the others are kept), 2 the input is wrong,\n"
+      "3 an `expect` does not hold at some point, 4 interrupted.");
+}
+
+void add_report(CLI::App& app, CommandLine& line) {
+  CLI::App* command =
+      app.add_subcommand("report", "One page to read and hand on: of a run, a comparison, a sweep");
+  command
+      ->add_option("RESULT", line.report.files,
+                   "What predict, measure, compare or sweep wrote with --json; a predicted and a "
+                   "measured file are compared")
+      ->required();
+  command->add_option("--html", line.report.html, "Write the page there, not to standard output")
+      ->type_name("FILE");
+  command->add_flag("--no-pictures", line.report.no_pictures, "Draw none");
 }
 
 void add_show(CLI::App& app, CommandLine& line) {
@@ -164,6 +235,8 @@ void add_commands(CLI::App& app, CommandLine& line) {
   add_measure(app, line);
   add_compare(app, line);
   add_explain(app, line);
+  add_sweep(app, line);
+  add_report(app, line);
   add_show(app, line);
   add_check(app, line);
   add_doctor(app, line);

@@ -11,7 +11,9 @@
 #include "scenarios/explain_command.h"
 #include "scenarios/measure_command.h"
 #include "scenarios/predict_command.h"
+#include "scenarios/report_command.h"
 #include "scenarios/show_command.h"
+#include "scenarios/sweep_command.h"
 
 namespace gradhaul {
 
@@ -21,11 +23,12 @@ struct CommandLine {
   MeasureOptions measure;
   std::string progress = "auto";
   std::string trace;
-  std::string plot;
   ExplainOptions explain;
   ShowOptions show;
   CheckOptions check;
   DoctorOptions doctor;
+  SweepOptions sweep;
+  ReportOptions report;
 };
 
 // All commands with their options; parsing fills in `line`, which outlives the app.

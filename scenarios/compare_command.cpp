@@ -86,13 +86,17 @@ int compare_files(const CompareOptions& options, const CommandContext& context) 
     return kBadInput;
   }
   check_outputs(options);
+  const Picture picture(options.picture, {"auto"}, context);
   ComparedRun predicted = read_run_file(options.predicted);
   ComparedRun measured = read_run_file(options.measured);
   const Comparison comparison = compare(std::move(predicted), std::move(measured), *tolerance);
   const bool printed = print(comparison_report(comparison, context.version));
   if (!printed) complain("standard output could not be written");
   const bool written = write_outputs(options, comparison, context);
-  if (!printed || !written) return kRunFailed;
+  // Of no rows there is no picture; why there are none is told below.
+  const bool drawn =
+      comparison.pairs.empty() || picture.draw(comparison_json_text(comparison, context.version));
+  if (!printed || !written || !drawn) return kRunFailed;
   if (const std::string why = nothing_judged(comparison); !why.empty()) {
     complain(why);
     return kBadInput;

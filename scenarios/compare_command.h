@@ -5,6 +5,7 @@
 #include <string>
 
 #include "scenarios/command_context.h"
+#include "scenarios/picture_command.h"
 
 namespace gradhaul {
 
@@ -14,6 +15,7 @@ struct CompareOptions {
   std::string tolerance = "10%";
   std::string json;  // empty: none is written
   std::string csv;
+  PictureOptions picture;
 };
 
 // The exit status: 3 where a row is outside the tolerance.

@@ -19,10 +19,10 @@
 namespace gradhaul {
 namespace {
 
-const std::vector<std::string> kVerbs{"predict", "measure", "compare", "explain",
-                                      "show",    "check",   "doctor"};
+const std::vector<std::string> kVerbs{"predict", "measure", "compare", "sweep", "report",
+                                      "explain", "show",    "check",   "doctor"};
 // Verbs that other versions have.
-const std::vector<std::string> kAbsentVerbs{"sweep", "import", "calibrate"};
+const std::vector<std::string> kAbsentVerbs{"import", "calibrate"};
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -51,10 +51,7 @@ ProgressMode progress_mode(const std::string& word) {
 }
 
 // What this version lacks of a command that it has.
-std::string absent_option(const CommandLine& line) {
-  if (!line.trace.empty()) return "--trace";
-  return line.plot.empty() ? "" : "--plot";
-}
+std::string absent_option(const CommandLine& line) { return line.trace.empty() ? "" : "--trace"; }
 
 int run(const CLI::App& app, CommandLine& line, const CommandContext& context) {
   if (const std::string option = absent_option(line); !option.empty()) {
@@ -63,9 +60,12 @@ int run(const CLI::App& app, CommandLine& line, const CommandContext& context) {
   }
   const ProgressMode progress = progress_mode(line.progress);
   line.predict.progress = line.explain.progress = line.measure.progress = progress;
-  line.measure.launched = launched_rank(environment);
+  line.sweep.progress = progress;
+  line.measure.launched = line.sweep.launched = launched_rank(environment);
   if (app.got_subcommand("measure")) return run_measure(line.measure, context);
   if (app.got_subcommand("compare")) return run_compare(line.compare, context);
+  if (app.got_subcommand("report")) return run_report(line.report, context);
+  if (app.got_subcommand("sweep")) return run_sweep(line.sweep, context);
   if (app.got_subcommand("explain")) return run_explain(line.explain, context);
   if (app.got_subcommand("show")) return run_show(line.show, context);
   if (app.got_subcommand("check")) return run_check(line.check, context);
@@ -91,7 +91,7 @@ int main_of(int argc, char** argv) {
     // Help and version are "errors" of this library, with status 0.
     return app.exit(error) == 0 ? kDone : kBadInput;
   }
-  return run(app, line, {GRADHAUL_SCENARIOS, GRADHAUL_VERSION});
+  return run(app, line, {GRADHAUL_SCENARIOS, GRADHAUL_VERSION, GRADHAUL_PLOTS});
 }
 
 }  // namespace

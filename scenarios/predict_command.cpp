@@ -17,15 +17,6 @@
 namespace gradhaul {
 namespace {
 
-// Notes of the reader first, in the order in which things happened.
-void complete_notes(const Scenario& scenario, Prediction& prediction) {
-  prediction.notes.insert(prediction.notes.begin(), scenario.notes.begin(), scenario.notes.end());
-  const double bound = busbw_bound(scenario.cluster, scenario.workload.collective);
-  for (const ResultRow& row : prediction.rows) {
-    enforce_busbw_bound(row, bound, prediction.notes);
-  }
-}
-
 int judge(const Scenario& scenario, const Prediction& prediction) {
   if (prediction.interrupted) {
     complain(fmt::format("interrupted; {} of {} sizes are finished and kept",
@@ -40,6 +31,7 @@ int judge(const Scenario& scenario, const Prediction& prediction) {
 int predict_scenario(const PredictOptions& options, const CommandContext& context) {
   const Scenario scenario = read_scenario({options.scenario, options.settings, context.library});
   check_result_files({options.json, options.csv});
+  const Picture picture(options.picture, result_picture_kinds(), context);
   PredictionRequest request = request_of(scenario);
   request.skip_recurrences = !options.no_skip;
   request.interrupted = &catch_interruption();
@@ -56,11 +48,22 @@ int predict_scenario(const PredictOptions& options, const CommandContext& contex
   if (!printed) complain("standard output could not be written");
   const bool written =
       write_result_files(ResultFiles{options.json, options.csv}, prediction, scenario, context);
-  if (!printed || !written) return kRunFailed;
+  const bool drawn =
+      prediction.rows.empty() ||
+      picture.draw(result_json_text(prediction, record_of_scenario(scenario), context.version));
+  if (!printed || !written || !drawn) return kRunFailed;
   return judge(scenario, prediction);
 }
 
 }  // namespace
+
+void complete_notes(const Scenario& scenario, Prediction& prediction) {
+  prediction.notes.insert(prediction.notes.begin(), scenario.notes.begin(), scenario.notes.end());
+  const double bound = busbw_bound(scenario.cluster, scenario.workload.collective);
+  for (const ResultRow& row : prediction.rows) {
+    enforce_busbw_bound(row, bound, prediction.notes);
+  }
+}
 
 int run_predict(const PredictOptions& options, const CommandContext& context) {
   try {

@@ -5,8 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "core/result.h"
 #include "scenarios/command_context.h"
+#include "scenarios/picture_command.h"
 #include "scenarios/progress_bar.h"
+#include "scenarios/scenario.h"
 
 namespace gradhaul {
 
@@ -15,9 +18,14 @@ struct PredictOptions {
   std::vector<std::string> settings;
   std::string json;  // empty: none is written
   std::string csv;
+  PictureOptions picture;
   ProgressMode progress = ProgressMode::kAuto;
   bool no_skip = false;
 };
+
+// Notes of the reader first, in the order in which things happened; then those of the busbw bound,
+// which aborts where a row is above it.
+void complete_notes(const Scenario& scenario, Prediction& prediction);
 
 // The exit status.
 int run_predict(const PredictOptions& options, const CommandContext& context);

@@ -74,6 +74,40 @@ void read_cluster_into(MappingReader& reader, Scenario& scenario, const Cluster*
   if (read.whole) understood = &scenario.cluster;
 }
 
+FilledValue filled_of(const TreeNode& node) {
+  FilledValue value;
+  value.key = node.key;
+  value.text = node.kind == TreeNode::Kind::kNull ? "null" : node.text;
+  if (node.kind == TreeNode::Kind::kSequence) value.kind = FilledValue::Kind::kList;
+  if (node.kind == TreeNode::Kind::kMapping) value.kind = FilledValue::Kind::kMapping;
+  for (const TreeNode& child : node.children) value.children.push_back(filled_of(child));
+  return value;
+}
+
+// Shown where it is written alone: a scenario without it is not a sweep of nothing.
+void show_axes(MappingReader& reader, Scenario& scenario) {
+  const TreeNode* const vary = reader.raw("vary");
+  if (vary == nullptr) return;
+  scenario.axes = axes_of_tree(*vary, reader.problems());
+  FilledValue& shown = reader.record("vary", FilledValue::Kind::kMapping, "", vary);
+  for (const SweepAxis& axis : scenario.axes) {
+    FilledValue& values = shown.children.emplace_back();
+    values.kind = FilledValue::Kind::kList;
+    values.key = axis.path;
+    values.origin = {false, axis.location, false, ""};
+    for (const std::string& value : axis.values) {
+      Problems none;
+      const auto node = parse_option_value(value, axis.location, none);
+      if (node) values.children.push_back(filled_of(*node));
+    }
+  }
+  if (scenario.axes.empty()) return;
+  scenario.notes.push_back(
+      fmt::format("`vary` is for gradhaul sweep: this is the scenario as it stands, not its {} "
+                  "points",
+                  points_of(scenario.axes)));
+}
+
 // Reads the cluster before the communication plan, which it bounds, but shows it after it.
 void read_whole(const TreeNode& tree, Scenario& scenario, Problems& problems) {
   const Location top{scenario.file, 1, 1};
@@ -90,6 +124,7 @@ void read_whole(const TreeNode& tree, Scenario& scenario, Problems& problems) {
   }
   MappingReader expect = reader.mapping("expect");
   scenario.expectations = read_expectations(expect);
+  show_axes(reader, scenario);
   const Cluster* understood = nullptr;
   read_cluster_into(reader, scenario, understood);
   MappingReader communication = reader.mapping("communication");
@@ -117,6 +152,23 @@ void unwrap_result(TreeNode& tree, const Location& whole, Problems& problems) {
   tree = std::move(scenario);
 }
 
+// With its settings applied; nothing where it could not be read, which is reported.
+std::optional<TreeNode> changed_tree(const ScenarioRequest& request, const Library& library,
+                                     Scenario& scenario, Problems& problems) {
+  const auto path = library.find_scenario(request.scenario, problems);
+  if (!path) return std::nullopt;
+  scenario.file = path->string();
+  const Location whole{scenario.file, 0, 0};
+  const auto text = read_file(*path, whole, problems);
+  auto tree = text ? parse_document(*text, scenario.file, problems) : std::nullopt;
+  if (!tree) return std::nullopt;
+  scenario.sha256 = sha256(*text);
+  unwrap_result(*tree, whole, problems);
+  annotate(*tree, problems);
+  apply_settings(*tree, request.settings, library, problems);
+  return tree;
+}
+
 }  // namespace
 
 PredictionRequest request_of(const Scenario& scenario) {
@@ -133,23 +185,25 @@ Scenario read_scenario(const ScenarioRequest& request) {
   Problems problems;
   Scenario scenario;
   const Library library(request.library);
-  const auto path = library.find_scenario(request.scenario, problems);
-  if (path) {
-    scenario.file = path->string();
-    const Location whole{scenario.file, 0, 0};
-    const auto text = read_file(*path, whole, problems);
-    auto tree = text ? parse_document(*text, scenario.file, problems) : std::nullopt;
-    if (tree) {
-      scenario.sha256 = sha256(*text);
-      unwrap_result(*tree, whole, problems);
-      annotate(*tree, problems);
-      apply_settings(*tree, request.settings, library, problems);
-      library.resolve_all(*tree, problems);
-      read_whole(*tree, scenario, problems);
-    }
+  auto tree = changed_tree(request, library, scenario, problems);
+  if (tree) {
+    if (request.one_point) tree->erase("vary");
+    library.resolve_all(*tree, problems);
+    read_whole(*tree, scenario, problems);
   }
   if (!problems.empty()) throw ConfigError(problems.sorted());
   return scenario;
+}
+
+std::vector<SweepAxis> read_axes(const ScenarioRequest& request) {
+  Problems problems;
+  Scenario scenario;
+  const auto tree = changed_tree(request, Library(request.library), scenario, problems);
+  std::vector<SweepAxis> axes;
+  const TreeNode* const vary = tree ? tree->find("vary") : nullptr;
+  if (vary != nullptr) axes = axes_of_tree(*vary, problems);
+  if (!problems.empty()) throw ConfigError(problems.sorted());
+  return axes;
 }
 
 }  // namespace gradhaul

@@ -14,6 +14,7 @@
 #include "core/workload.h"
 #include "scenarios/expectation_reader.h"
 #include "scenarios/filled_value.h"
+#include "scenarios/sweep_axes.h"
 
 namespace gradhaul {
 
@@ -28,6 +29,7 @@ struct Scenario {
   Fidelity fidelity = Fidelity::kPacket;
   std::uint64_t seed = 1;
   std::vector<ExpectedValue> expectations;
+  std::vector<SweepAxis> axes;     // of its `vary`
   std::vector<std::string> notes;  // what a user should know about how it was read
   FilledValue filled;
 
@@ -43,9 +45,14 @@ struct ScenarioRequest {
   std::string scenario;
   std::vector<std::string> settings;  // PATH=VALUE
   std::filesystem::path library;      // the folder of shipped scenarios
+  // Without its `vary`: what varies is set by settings, or not at all.
+  bool one_point = false;
 };
 
 // Throws ConfigError with everything that is wrong, and nothing else.
 Scenario read_scenario(const ScenarioRequest& request);
+
+// The axes of its `vary` alone: the rest may be incomplete without them. Throws ConfigError.
+std::vector<SweepAxis> read_axes(const ScenarioRequest& request);
 
 }  // namespace gradhaul

@@ -32,8 +32,13 @@ enum class RecordKind : std::uint16_t {
   kNoMore = 7,    // a rank has told all it knows of a failed run
   kFailures = 8,  // what all of them told
   kData = 9,      // a socket for data: token, connection, number among its queue pairs
+  kReady = 10,    // of a sweep: a rank can compute so many points at once
+  kPoint = 11,    // one to compute
+  kAnswer = 12,   // what came out
+  kLost = 13,     // its process ended without an answer, and how
+  kOver = 14,     // nothing is left to do
 };
-inline constexpr std::uint16_t kLastRecordKind = 9;
+inline constexpr std::uint16_t kLastRecordKind = 14;
 
 struct Record {
   RecordKind kind = RecordKind::kHello;

@@ -1,14 +1,10 @@
-// How ranks come together: the first part of tcp_exchange.h.
-
-#include <poll.h>
+#include "backends/bootstrap/rendezvous.h"
 
 #include <algorithm>
 #include <cstring>
-#include <list>
 #include <thread>
 
 #include "backends/bootstrap/exchange_records.h"
-#include "backends/bootstrap/tcp_exchange.h"
 #include "core/assert.h"
 
 namespace gradhaul {
@@ -25,134 +21,10 @@ constexpr std::size_t kMostStrangers = 256;
 constexpr std::size_t kMostTold = 8;
 constexpr auto kStep = 100ms;
 
-void give_up_where_hopeless(const RendezvousSettings& settings) {
-  if (!settings.hopeless) return;
-  if (const auto why = settings.hopeless()) throw ExchangeError(*why);
+bool is_over(RecordLink& link) {
+  link.pull();
+  return link.over();
 }
-
-class Reception {
- public:
-  struct Stranger {
-    RecordLink link;
-    std::string from;
-    Clock::time_point until;
-  };
-
-  Reception(Socket listener, const RendezvousSettings& settings)
-      : listener_(std::move(listener)),
-        settings_(settings),
-        joined_(static_cast<std::size_t>(settings.ranks)) {}
-
-  // Ranks 1, 2, …
-  std::vector<RecordLink> receive_all() {
-    const Clock::time_point until = Clock::now() + settings_.join_deadline;
-    while (missing().size() > 0) {
-      if (Clock::now() >= until) throw ExchangeError(who_is_missing());
-      give_up_where_hopeless(settings_);
-      wait();
-      admit();
-      std::erase_if(strangers_, [this](Stranger& stranger) { return is_settled(stranger); });
-    }
-    std::vector<RecordLink> links;
-    for (std::size_t rank = 1; rank < joined_.size(); ++rank) {
-      links.push_back(std::move(*joined_[rank]));
-    }
-    return links;
-  }
-
- private:
-  std::vector<Rank> missing() const {
-    std::vector<Rank> missing;
-    for (std::size_t rank = 1; rank < joined_.size(); ++rank) {
-      if (!joined_[rank]) missing.push_back(static_cast<Rank>(rank));
-    }
-    return missing;
-  }
-
-  void wait() {
-    std::vector<pollfd> waiting{{listener_.descriptor(), POLLIN, 0}};
-    for (const Stranger& stranger : strangers_) {
-      waiting.push_back({stranger.link.socket().descriptor(), POLLIN, 0});
-    }
-    poll(waiting.data(), waiting.size(), static_cast<int>(milliseconds(kStep).count()));
-  }
-
-  void admit() {
-    while (auto socket = accept_from(listener_)) {
-      // Whoever has kept silent longest makes room.
-      if (strangers_.size() >= kMostStrangers) strangers_.pop_front();
-      std::string from = text_of(peer_address(*socket));
-      strangers_.push_back({RecordLink(std::move(*socket), kLongestGreeting), std::move(from),
-                            Clock::now() + kGreetingDeadline});
-    }
-  }
-
-  // Whether it is a rank by now, or has been sent away.
-  bool is_settled(Stranger& stranger) {
-    stranger.link.pull();
-    try {
-      const auto record = stranger.link.next();
-      if (!record) {
-        if (stranger.link.over()) return true;  // nothing was said
-        return Clock::now() >= stranger.until && refuse(stranger, "it does not say who it is");
-      }
-      if (record->kind != RecordKind::kHello) return refuse(stranger, "it does not greet first");
-      return greet(stranger, greeting_in(record->body));
-    } catch (const WireError& error) {
-      return refuse(stranger, error.what());
-    }
-  }
-
-  bool greet(Stranger& stranger, const Greeting& greeting) {
-    const std::string rank = "rank " + std::to_string(greeting.rank);
-    if (greeting.ranks != settings_.ranks) {
-      return refuse(stranger, rank + " counts " + std::to_string(greeting.ranks) +
-                                  " ranks, rank 0 " + std::to_string(settings_.ranks));
-    }
-    if (greeting.rank < 1 || greeting.rank >= settings_.ranks) {
-      return refuse(stranger, "there is no " + rank + " to join");
-    }
-    auto& place = joined_[static_cast<std::size_t>(greeting.rank)];
-    if (place && !is_over(*place)) {
-      return refuse(stranger, rank + " has joined already: two processes say they are it");
-    }
-    place = std::move(stranger.link);
-    place->send(RecordKind::kWelcome, {});
-    return true;
-  }
-
-  static bool is_over(RecordLink& link) {
-    link.pull();
-    return link.over();
-  }
-
-  bool refuse(Stranger& stranger, const std::string& why) {
-    stranger.link.send(RecordKind::kRefused, body_of_text(why));
-    if (refusals_.size() < kMostTold) refusals_.push_back(stranger.from + ": " + why);
-    return true;
-  }
-
-  std::string who_is_missing() const {
-    const std::vector<Rank> missing = this->missing();
-    std::string text = missing.size() == 1 ? "rank " : "ranks ";
-    for (std::size_t i = 0; i < std::min(missing.size(), kMostTold); ++i) {
-      text += (i == 0 ? "" : ", ") + std::to_string(missing[i]);
-    }
-    if (missing.size() > kMostTold) {
-      text += " and " + std::to_string(missing.size() - kMostTold) + " more";
-    }
-    text += " did not come to the rendezvous at " + text_of(local_address(listener_)) + " within " +
-            std::to_string(settings_.join_deadline.count() / 1000) + " s";
-    for (const std::string& refusal : refusals_) text += "; sent away: " + refusal;
-    return text;
-  }
-
-  Socket listener_;
-  const RendezvousSettings& settings_;
-  std::vector<std::optional<RecordLink>> joined_;  // by rank
-  std::list<Stranger> strangers_;
-  std::vector<std::string> refusals_;
-};
 
 // A connection to rank 0, which may not be there yet.
 Socket reach(const SocketAddress& rank0, Clock::time_point until) {
@@ -176,25 +48,94 @@ Socket reach(const SocketAddress& rank0, Clock::time_point until) {
 
 }  // namespace
 
-std::unique_ptr<TcpExchange> TcpExchange::host(Socket listener,
-                                               const RendezvousSettings& settings) {
-  GRADHAUL_ASSERT(settings.rank == 0, "rank 0 is the host");
-  std::vector<Peer> peers;
-  std::string local = local_address(listener).host;
-  for (RecordLink& link : Reception(std::move(listener), settings).receive_all()) {
-    // At which of its addresses others reach this host, a connection knows.
-    local = local_address(link.socket()).host;
-    peers.push_back({static_cast<Rank>(peers.size() + 1), std::move(link), {}, false, false});
+RankReception::RankReception(Socket listener, Rank ranks)
+    : listener_(std::move(listener)), joined_(static_cast<std::size_t>(ranks)) {}
+
+std::vector<Rank> RankReception::missing() const {
+  std::vector<Rank> missing;
+  for (std::size_t rank = 1; rank < joined_.size(); ++rank) {
+    if (!joined_[rank]) missing.push_back(static_cast<Rank>(rank));
   }
-  return std::unique_ptr<TcpExchange>(new TcpExchange(settings, std::move(peers), local));
+  return missing;
 }
 
-std::unique_ptr<TcpExchange> TcpExchange::join(const SocketAddress& rank0,
-                                               const RendezvousSettings& settings) {
+void RankReception::add_to(std::vector<pollfd>& waiting) const {
+  waiting.push_back({listener_.descriptor(), POLLIN, 0});
+  for (const Stranger& stranger : strangers_) {
+    waiting.push_back({stranger.link.socket().descriptor(), POLLIN, 0});
+  }
+}
+
+void RankReception::admit() {
+  while (auto socket = accept_from(listener_)) {
+    // Whoever has kept silent longest makes room.
+    if (strangers_.size() >= kMostStrangers) strangers_.pop_front();
+    std::string from = text_of(peer_address(*socket));
+    strangers_.push_back({RecordLink(std::move(*socket), kLongestGreeting), std::move(from),
+                          Clock::now() + kGreetingDeadline});
+  }
+  std::erase_if(strangers_, [this](Stranger& stranger) { return is_settled(stranger); });
+}
+
+bool RankReception::is_settled(Stranger& stranger) {
+  stranger.link.pull();
+  try {
+    const auto record = stranger.link.next();
+    if (!record) {
+      if (stranger.link.over()) return true;  // nothing was said
+      return Clock::now() >= stranger.until && refuse(stranger, "it does not say who it is");
+    }
+    if (record->kind != RecordKind::kHello) return refuse(stranger, "it does not greet first");
+    return greet(stranger, greeting_in(record->body));
+  } catch (const WireError& error) {
+    return refuse(stranger, error.what());
+  }
+}
+
+bool RankReception::greet(Stranger& stranger, const Greeting& greeting) {
+  const auto ranks = static_cast<Rank>(joined_.size());
+  const std::string rank = "rank " + std::to_string(greeting.rank);
+  if (greeting.ranks != ranks) {
+    return refuse(stranger, rank + " counts " + std::to_string(greeting.ranks) + " ranks, rank 0 " +
+                                std::to_string(ranks));
+  }
+  if (greeting.rank < 1 || greeting.rank >= ranks) {
+    return refuse(stranger, "there is no " + rank + " to join");
+  }
+  auto& place = joined_[static_cast<std::size_t>(greeting.rank)];
+  if (place && !is_over(*place)) {
+    return refuse(stranger, rank + " has joined already: two processes say they are it");
+  }
+  place = std::move(stranger.link);
+  place->send(RecordKind::kWelcome, {});
+  return true;
+}
+
+bool RankReception::refuse(Stranger& stranger, const std::string& why) {
+  stranger.link.send(RecordKind::kRefused, body_of_text(why));
+  if (refusals_.size() < kMostTold) refusals_.push_back(stranger.from + ": " + why);
+  return true;
+}
+
+std::string RankReception::who_is_missing(milliseconds after) const {
+  const std::vector<Rank> missing = this->missing();
+  std::string text = missing.size() == 1 ? "rank " : "ranks ";
+  for (std::size_t i = 0; i < std::min(missing.size(), kMostTold); ++i) {
+    text += (i == 0 ? "" : ", ") + std::to_string(missing[i]);
+  }
+  if (missing.size() > kMostTold) {
+    text += " and " + std::to_string(missing.size() - kMostTold) + " more";
+  }
+  text += " did not come to the rendezvous at " + text_of(local_address(listener_)) + " within " +
+          std::to_string(after.count() / 1000) + " s";
+  for (const std::string& refusal : refusals_) text += "; sent away: " + refusal;
+  return text;
+}
+
+RecordLink join_rank0(const SocketAddress& rank0, const RendezvousSettings& settings) {
   GRADHAUL_ASSERT(settings.rank > 0 && settings.rank < settings.ranks, "rank 0 is the host");
   const Clock::time_point until = Clock::now() + settings.join_deadline;
   Socket socket = reach(rank0, until);
-  std::string local = local_address(socket).host;
   RecordLink link(std::move(socket), kLongestRecord);
   link.send(RecordKind::kHello, body_of(Greeting{settings.rank, settings.ranks}));
   const std::string where = "rank 0 at " + text_of(rank0);
@@ -215,9 +156,7 @@ std::unique_ptr<TcpExchange> TcpExchange::join(const SocketAddress& rank0,
   } catch (const WireError& error) {
     throw ExchangeError(where + " can't be understood: " + error.what());
   }
-  std::vector<Peer> peers;
-  peers.push_back({0, std::move(link), {}, false, false});
-  return std::unique_ptr<TcpExchange>(new TcpExchange(settings, std::move(peers), local));
+  return link;
 }
 
 }  // namespace gradhaul

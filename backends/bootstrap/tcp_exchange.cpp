@@ -34,7 +34,47 @@ std::string seconds_text(milliseconds time) {
   return text + (tenths == 0 ? "" : "." + std::to_string(tenths)) + " s";
 }
 
+void give_up_where_hopeless(const RendezvousSettings& settings) {
+  if (!settings.hopeless) return;
+  if (const auto why = settings.hopeless()) throw ExchangeError(*why);
+}
+
 }  // namespace
+
+std::unique_ptr<TcpExchange> TcpExchange::host(Socket listener,
+                                               const RendezvousSettings& settings) {
+  GRADHAUL_ASSERT(settings.rank == 0, "rank 0 is the host");
+  std::string local = local_address(listener).host;
+  RankReception reception(std::move(listener), settings.ranks);
+  const Clock::time_point until = Clock::now() + settings.join_deadline;
+  while (!reception.missing().empty()) {
+    if (Clock::now() >= until) {
+      throw ExchangeError(reception.who_is_missing(settings.join_deadline));
+    }
+    give_up_where_hopeless(settings);
+    std::vector<pollfd> waiting;
+    reception.add_to(waiting);
+    poll(waiting.data(), waiting.size(), static_cast<int>(milliseconds(kPumpStep).count()));
+    reception.admit();
+  }
+  std::vector<Peer> peers;
+  for (Rank rank = 1; rank < settings.ranks; ++rank) {
+    RecordLink& link = *reception.link(rank);
+    // At which of its addresses others reach this host, a connection knows.
+    local = local_address(link.socket()).host;
+    peers.push_back({rank, std::move(link), {}, false, false});
+  }
+  return std::unique_ptr<TcpExchange>(new TcpExchange(settings, std::move(peers), local));
+}
+
+std::unique_ptr<TcpExchange> TcpExchange::join(const SocketAddress& rank0,
+                                               const RendezvousSettings& settings) {
+  RecordLink link = join_rank0(rank0, settings);
+  std::string local = local_address(link.socket()).host;
+  std::vector<Peer> peers;
+  peers.push_back({0, std::move(link), {}, false, false});
+  return std::unique_ptr<TcpExchange>(new TcpExchange(settings, std::move(peers), local));
+}
 
 TcpExchange::TcpExchange(const RendezvousSettings& settings, std::vector<Peer> peers,
                          std::string local_host)

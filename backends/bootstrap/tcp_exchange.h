@@ -6,7 +6,6 @@
 // ranks are there nobody listens any more.
 
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,17 +13,9 @@
 
 #include "backends/bootstrap/exchange.h"
 #include "backends/bootstrap/record_link.h"
+#include "backends/bootstrap/rendezvous.h"
 
 namespace gradhaul {
-
-struct RendezvousSettings {
-  Rank rank = 0;
-  Rank ranks = 2;
-  std::chrono::milliseconds join_deadline{30'000};  // until all are there
-  std::chrono::milliseconds deadline{30'000};       // until all came to the same point
-  // Asked now and then while ranks are awaited: why there is no hope, if that is known.
-  std::function<std::optional<std::string>()> hopeless;
-};
 
 class TcpExchange final : public Exchange {
  public:

@@ -20,6 +20,10 @@ class BackgroundProgram {
  public:
   // `name` tells its files from those of others of the same test.
   BackgroundProgram(const std::string& name, const std::vector<std::string>& arguments)
+      : BackgroundProgram(name, GRADHAUL_PROGRAM, arguments) {}
+  // Another program, such as a launcher, found by the shell's rules.
+  BackgroundProgram(const std::string& name, const std::string& program,
+                    const std::vector<std::string>& arguments)
       : out_(temporary_file(name + ".out")), err_(temporary_file(name + ".err")) {
     write_text(out_, "");
     write_text(err_, "");
@@ -27,12 +31,12 @@ class BackgroundProgram {
     if (process_ != 0) return;
     dup2(open(out_.c_str(), O_WRONLY), STDOUT_FILENO);
     dup2(open(err_.c_str(), O_WRONLY), STDERR_FILENO);
-    std::vector<char*> argv{const_cast<char*>(GRADHAUL_PROGRAM)};
+    std::vector<char*> argv{const_cast<char*>(program.c_str())};
     for (const std::string& argument : arguments) {
       argv.push_back(const_cast<char*>(argument.c_str()));
     }
     argv.push_back(nullptr);
-    execv(GRADHAUL_PROGRAM, argv.data());
+    execvp(program.c_str(), argv.data());
     _exit(127);
   }
   ~BackgroundProgram() {

@@ -15,7 +15,7 @@ using testing::Not;
 TEST(CommandLine, HelpAndVersionAreDone) {
   const ProgramRun help = run_program({"--help"});
   EXPECT_EQ(help.status, 0);
-  for (const char* word : {"predict", "show", "check", "measure", "Not in this version: sweep"}) {
+  for (const char* word : {"predict", "show", "check", "measure", "Not in this version: import"}) {
     EXPECT_THAT(help.out, HasSubstr(word));
   }
   EXPECT_EQ(run_program({"predict", "--help"}).status, 0);
@@ -35,7 +35,7 @@ TEST(CommandLine, NothingIsNotEnough) {
 }
 
 TEST(CommandLine, VerbsOfOtherVersionsSaySo) {
-  for (const char* verb : {"sweep", "import", "calibrate"}) {
+  for (const char* verb : {"import", "calibrate"}) {
     const ProgramRun run = run_program({verb, "quick", "--vary", "a=1"});
     EXPECT_EQ(run.status, 2) << verb;
     EXPECT_THAT(run.err, HasSubstr(std::string(verb) + " is not available in this version"));

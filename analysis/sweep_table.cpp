@@ -1,0 +1,111 @@
+// The table of sweep_result.h.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/quantity_text.h"
+#include "analysis/sweep_result.h"
+
+namespace gradhaul {
+namespace {
+
+struct BestRow {
+  const SweepPoint* point = nullptr;
+  SweepRow row;
+};
+
+std::vector<std::size_t> widths_of(const SweepResult& sweep) {
+  std::vector<std::size_t> widths;
+  for (const SweepAxisRecord& axis : sweep.axes) {
+    std::size_t width = axis.path.size();
+    for (const std::string& value : axis.values) width = std::max(width, value.size());
+    widths.push_back(width);
+  }
+  return widths;
+}
+
+std::string head_of(const SweepResult& sweep, const std::vector<std::size_t>& widths) {
+  std::string axes;
+  for (const SweepAxisRecord& axis : sweep.axes) {
+    axes += fmt::format("{}{} ({})", axes.empty() ? "" : ", ", axis.path, axis.values.size());
+  }
+  const std::size_t points = sweep.points.size();
+  std::string text = fmt::format("# gradhaul {}: sweep of scenario {} over {}: {} point{}\n#\n",
+                                 sweep.version, sweep.scenario.name,
+                                 axes.empty() ? "nothing" : axes, points, points == 1 ? "" : "s");
+  std::string names;
+  std::string units;
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    names += fmt::format("  {:>{}}", sweep.axes[i].path, widths[i]);
+    units += fmt::format("  {:>{}}", "", widths[i]);
+  }
+  text += fmt::format("#{}  {:>13}  {:>12}  {:>7}  {:>7}   limited by\n",
+                      names.empty() ? "" : names.substr(1), "size", "time", "algbw", "busbw");
+  return text + fmt::format("#{}  {:>13}  {:>12}  {:>7}  {:>7}\n",
+                            units.empty() ? "" : units.substr(1), "(B)", "(us)", "(GB/s)",
+                            "(GB/s)");
+}
+
+std::string rows_of(const SweepPoint& point, const std::vector<std::size_t>& widths) {
+  std::string start;
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    start += fmt::format("  {:>{}}", point.values[i], widths[i]);
+  }
+  if (!point.outcome) return "";
+  if (!point.outcome->done()) {
+    return fmt::format("{}  {:>13}  {:>12}  {:>7}  {:>7}   failed\n", start, "-", "-", "-", "-");
+  }
+  std::string text;
+  for (const SweepRow& row : point.outcome->rows()) {
+    text += fmt::format("{}  {:>13}  {:>12.2f}  {:>7.2f}  {:>7.2f}   {}\n", start, row.size_bytes,
+                        row.time_us, row.algbw_GBps, row.busbw_GBps, row.limited_by);
+  }
+  return text;
+}
+
+// Of different sizes times cannot be compared; bus bandwidths can.
+std::string best_text(const SweepResult& sweep) {
+  std::optional<BestRow> best;
+  std::optional<BestRow> worst;
+  bool one_size = true;
+  for (const SweepPoint& point : sweep.points) {
+    if (!point.outcome) continue;
+    for (const SweepRow& row : point.outcome->rows()) {
+      if (!best || row.busbw_GBps > best->row.busbw_GBps) best = BestRow{&point, row};
+      if (!worst || row.busbw_GBps < worst->row.busbw_GBps) worst = BestRow{&point, row};
+      one_size = one_size && row.size_bytes == best->row.size_bytes;
+    }
+  }
+  if (!best || best->point == worst->point) return "";
+  const auto told = [&sweep, one_size](const BestRow& at) {
+    const std::string size =
+        one_size ? std::string() : fmt::format(" at {}", bytes_text(Bytes{at.row.size_bytes}));
+    return fmt::format("{:.2f} GB/s{} with {}", at.row.busbw_GBps, size,
+                       point_name(sweep, *at.point));
+  };
+  return fmt::format("# Highest busbw: {}\n# Lowest busbw : {}\n", told(*best), told(*worst));
+}
+
+}  // namespace
+
+std::string sweep_table(const SweepResult& sweep) {
+  const std::vector<std::size_t> widths = widths_of(sweep);
+  std::string text = head_of(sweep, widths);
+  std::size_t missing = 0;
+  std::size_t failed = 0;
+  for (const SweepPoint& point : sweep.points) {
+    text += rows_of(point, widths);
+    if (!point.outcome) ++missing;
+    if (point.outcome && !point.outcome->done()) ++failed;
+  }
+  text += "#\n" + best_text(sweep);
+  if (failed > 0) text += fmt::format("# Failed: {} of {} points\n", failed, sweep.points.size());
+  if (missing > 0) {
+    text += fmt::format("# Interrupted: {} of {} points are not finished\n", missing,
+                        sweep.points.size());
+  }
+  return text;
+}
+
+}  // namespace gradhaul

@@ -1,0 +1,31 @@
+#include "scenarios/sweep_point_command.h"
+
+#include <fmt/format.h>
+
+#include "scenarios/predict_command.h"
+#include "scenarios/result_files_command.h"
+#include "sim/predict.h"
+
+namespace gradhaul {
+
+SweepOutcome compute_point(const SweepPlan& plan, std::size_t point) {
+  SweepOutcome failed;
+  try {
+    const Scenario scenario = scenario_at(plan, point);
+    PredictionRequest request = request_of(scenario);
+    request.skip_recurrences = !plan.options.no_skip;
+    Prediction prediction = predict(request);
+    complete_notes(scenario, prediction);
+    SweepOutcome outcome = outcome_of(prediction, plan.version);
+    outcome.unmet = unmet_expectations(expectations_of(scenario), prediction);
+    outcome.key = key_of(plan, scenario);
+    return outcome;
+  } catch (const ConfigError& error) {
+    failed.error = point_problem(error);
+  } catch (const SimulationError& error) {
+    failed.error = fmt::format("the run failed: {}", error.what());
+  }
+  return failed;
+}
+
+}  // namespace gradhaul
