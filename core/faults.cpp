@@ -24,11 +24,16 @@ PcieLink trained_link(const Faults& faults, std::string_view link, PcieLink nomi
 }
 
 BitRate kernel_rate(const Faults& faults, int node, int gpu, BitRate nominal) {
+  if (nominal.unlimited()) return nominal;
+  const double slowdown = slowdown_of(faults, node, gpu);
+  return {std::llround(static_cast<double>(nominal.bits_per_second) / slowdown)};
+}
+
+double slowdown_of(const Faults& faults, int node, int gpu) {
   for (const Straggler& fault : faults.gpus) {
-    if (fault.node != node || fault.gpu != gpu || nominal.unlimited()) continue;
-    return {std::llround(static_cast<double>(nominal.bits_per_second) / fault.slowdown)};
+    if (fault.node == node && fault.gpu == gpu) return fault.slowdown;
   }
-  return nominal;
+  return 1;
 }
 
 }  // namespace gradhaul

@@ -44,5 +44,7 @@ BitRate trained_rate(const Faults& faults, std::string_view link, BitRate nomina
 PcieLink trained_link(const Faults& faults, std::string_view link, PcieLink nominal);
 // What a GPU's kernels have of theirs, rounded to whole bits a second.
 BitRate kernel_rate(const Faults& faults, int node, int gpu, BitRate nominal);
+// How much longer they take, 1 where nothing is wrong.
+double slowdown_of(const Faults& faults, int node, int gpu);
 
 }  // namespace gradhaul

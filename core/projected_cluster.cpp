@@ -94,6 +94,8 @@ std::optional<ProjectedCluster> project(const Cluster& cluster, const std::vecto
   if (std::adjacent_find(visited.begin(), visited.end()) != visited.end()) return std::nullopt;
   projected.nics = nics_near(cluster.node, projected.gpus);
   projected.cluster = cluster;
+  // Called by names that parts do not have here; where ranks go does not depend on them.
+  projected.cluster.faults = {};
   projected.cluster.nodes = static_cast<int>(projected.nodes.size());
   projected.cluster.ranks_per_node = static_cast<int>(each);
   projected.cluster.node = project_node(cluster.node, projected);

@@ -1,6 +1,7 @@
 #include "sim/task_world.h"
 
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 #include <utility>
 
@@ -119,12 +120,21 @@ void TaskWorld::begin(int member) {
   begin_collective(member);
 }
 
+// Longer where the GPU is a straggler.
+Duration TaskWorld::work_of(int member) const {
+  const Cluster& cluster = fabric_.cluster();
+  const int gpu = order_.gpu(member);
+  const double slowdown =
+      slowdown_of(cluster.faults, gpu / cluster.node.gpu_count, gpu % cluster.node.gpu_count);
+  return {std::llround(static_cast<double>(task_of(member).work.ps) * slowdown)};
+}
+
 void TaskWorld::begin_computation(int member) {
-  compute_.begin(order_.gpu(member), member, task_of(member).work);
+  compute_.begin(order_.gpu(member), member, work_of(member));
 }
 
 void TaskWorld::end_computation(int member) {
-  const std::int64_t work = task_of(member).work.ps;
+  const std::int64_t work = work_of(member).ps;
   const std::int64_t took = engine_.elapsed() - start_time(member);
   MemberPath& path = paths_[static_cast<std::size_t>(member)];
   path.origin = member;
