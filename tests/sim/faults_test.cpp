@@ -9,6 +9,7 @@
 #include "tests/sim/path_oracle.h"
 #include "tests/sim/random_nodes.h"
 #include "tests/sim/same_prediction.h"
+#include "tests/sim/task_examples.h"
 
 namespace gradhaul {
 namespace {
@@ -46,6 +47,17 @@ TEST(Faults, SlowLinksAndKernelsTakeTheirTime) {
   EXPECT_EQ(time(), 1_us + 20_us + 160_us);
   cluster.faults.gpus = {{2, 0, 1.5}};
   EXPECT_EQ(time(), 1_us + 80_us + 60_us);
+}
+
+// Of a task that runs on three GPUs, the straggler ends last, and by its factor.
+TEST(Faults, StragglersComputeAsSlowly) {
+  Cluster cluster = ideal_cluster(3);
+  cluster.faults.gpus = {{1, 0, 1.25}};
+  TaskGraph graph;
+  add_computation(graph, {0, 1, 2}, 40_us);
+  EXPECT_EQ(run_tasks(cluster, graph).end, 50_us);
+  cluster.faults.gpus = {};
+  EXPECT_EQ(run_tasks(cluster, graph).end, 40_us);
 }
 
 // A ring goes no faster than its slowest link: busbw is what that carries of payload.
