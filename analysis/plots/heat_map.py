@@ -70,7 +70,7 @@ def _title(table, metric):
     what = metric[1].split(" (")[0]
     asked = f"Which gives the most {what}?" if metric[3] else "Which takes the least time?"
     figure = f"{quantities.number_text(best)} {metric[2]}"
-    return f"{asked} {setting[:1].upper() + setting[1:]}: {figure}." if setting else asked
+    return f"{asked} With {setting}: {figure}." if setting else asked
 
 
 def _short(axis):
