@@ -22,7 +22,7 @@ class PipelineTest(DrawnTest):
             self.assertIn(text, page.texts)
         self.assertNotIn("rank 3 to rank 0", page.texts)
         # Six stages of 24 slices on three connections; six more slices of each are told of.
-        self.assertEqual(len(page.groups("segment")), 6 * 24 * 3)
+        self.assertEqual(page.boxes("segments"), 6 * 24 * 3)
         self.assertIn("18 more follow. 1 other connections are not shown.", page.all_text)
 
     def test_stages_follow_each_other(self):
