@@ -106,7 +106,7 @@ def _small_print(content, pairs):
     for key, side in (("only_predicted", "predicted"), ("only_measured", "measured")):
         alone = reading.member(summary, key, list, [])
         if alone:
-            words.append(f"{len(alone)} sizes only {side}.")
+            words.append(f"{len(alone)} size{'s' if len(alone) != 1 else ''} only {side}.")
     return " ".join(words)
 
 

@@ -68,8 +68,8 @@ def _crossover_notes(found, labels):
     notes = []
     for place, (size, before, after) in enumerate(found[:MOST_NAMED], 1):
         notes.append(f"({place}) from {quantities.near_size_text(size)} on, "
-                     f"{shortened(labels[after], 44)} is faster than "
-                     f"{shortened(labels[before], 44)}")
+                     f"{shortened(labels[after], 32)} is faster than "
+                     f"{shortened(labels[before], 32)}")
     text = "Crossovers: " + "; ".join(notes) + "." if notes else ""
     if len(found) > MOST_NAMED:
         text += f" And {len(found) - MOST_NAMED} more, at larger sizes."

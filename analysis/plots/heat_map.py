@@ -11,7 +11,6 @@ import varied_runs
 from bad_input import BadInput
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LogNorm, Normalize
-from matplotlib.patches import Rectangle
 from sheet import Entry, Sheet, shortened, text_width
 
 MOST_PANELS = 6
@@ -70,7 +69,7 @@ def _title(table, metric):
     what = metric[1].split(" (")[0]
     asked = f"Which gives the most {what}?" if metric[3] else "Which takes the least time?"
     figure = f"{quantities.number_text(best)} {metric[2]}"
-    return f"{asked} {setting[:1].upper() + setting[1:]}: {figure}." if setting else asked
+    return f"{asked} With {setting}: {figure}." if setting else asked
 
 
 def _short(axis):
@@ -157,23 +156,25 @@ def _errors(table):
 
 def _draw_map(panel, table, pair, fixed, metric, colours, width):
     across, up = pair
-    texts = {}
+    texts, cells = {}, {"done": [], "failed": [], "missing": []}
     for x, y in itertools.product(range(len(across.values)), range(len(up.values))):
         at = {across.path: across.values[x], up.path: up.values[y], **fixed}
         key = tuple(at.get(axis.path, axis.values[0]) for axis in table.axes)
-        look = {"facecolor": style.PAPER, "edgecolor": style.FAINT, "linewidth": 0.5}
-        if key in table.cells:
-            value = _value(table.cells[key], metric)
-            look = FAILED
-            if value is not None:
-                colour = colours.to_rgba(value)
-                look = {"facecolor": colour, "linewidth": 0}
-                texts[(x, y)] = (quantities.number_text(value), style.ink_on(colour))
-        panel.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, gid="cell", **look))
+        value = _value(table.cells.get(key), metric)
+        cells["missing" if key not in table.cells else "failed" if value is None else
+              "done"].append((x - 0.5, y - 0.5, 1, 1))
+        if value is not None:
+            texts[(x, y)] = (quantities.number_text(value), colours.to_rgba(value))
+    style.add_boxes(panel, cells["missing"], gid="missing", facecolor=style.PAPER,
+                    edgecolor=style.FAINT, linewidth=0.5)
+    style.add_boxes(panel, cells["failed"], gid="failed", **FAILED)
+    style.add_boxes(panel, cells["done"], gid="done", linewidth=0,
+                    facecolors=[colour for _, colour in texts.values()])
     room = width / len(across.values) - 0.06
     if texts and max(text_width(text, style.SMALL) for text, _ in texts.values()) <= room:
         for (x, y), (text, colour) in texts.items():
-            panel.text(x, y, text, ha="center", va="center", fontsize=style.SMALL, color=colour)
+            panel.text(x, y, text, ha="center", va="center", fontsize=style.SMALL,
+                       color=style.ink_on(colour))
     panel.set_xlim(-0.5, len(across.values) - 0.5)
     panel.set_ylim(-0.5, len(up.values) - 0.5)
     label_places(panel.xaxis, across.values, width)

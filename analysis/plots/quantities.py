@@ -16,7 +16,8 @@ def number_text(value, digits=3):
         places = max(0, digits - 1 - math.floor(math.log10(abs(value))))
         text = f"{value:.{places}f}"
         return text.rstrip("0").rstrip(".") if "." in text else text
-    return f"{value:.{digits - 1}e}"
+    mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
+    return f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}"
 
 
 def size_text(size):

@@ -88,13 +88,17 @@ class UseGroup:
     lowest: float
 
     @property
-    def words(self):
+    def name(self):
         count = len(self.names)
         equal = "" if count == 1 else f" ({count} equal)"
         if self.highest - self.lowest >= 0.005:
             equal = f" ({count}, down to {self.lowest * 100:.3g} %)"
+        return f"{common_name(self.names)}{equal}"
+
+    @property
+    def words(self):
         kind = KINDS.get(self.kind, self.kind)
-        return f"{common_name(self.names)}{equal}" + (f": {kind}" if kind else "")
+        return self.name + (f": {kind}" if kind else "")
 
 
 def grouped_uses(resources, alike=0.02):

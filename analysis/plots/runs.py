@@ -1,8 +1,9 @@
 """Several runs in one picture: what tells them apart, and what they have in common."""
 
-from sheet import shortened
+from pathlib import Path
 
 import reading
+from sheet import shortened
 
 # Keys that say what was asked, not what ran.
 _IGNORED = ("scenario", "question", "workload.size", "workload.model", "expect")
@@ -59,27 +60,38 @@ def label_runs(runs):
         runs[0].label = runs[0].name
     if all(run.label for run in runs):
         return
+    if len({run.name for run in runs}) == len(runs):
+        for run in runs:
+            run.label = run.name
+        return
     settings = [_settings(run) for run in runs]
     paths = list(dict.fromkeys(path for leaves in settings for path in leaves))
     differing = [path for path in paths if len({leaves.get(path) for leaves in settings}) > 1]
     differing = _drop_below_names(differing)
     differing.sort(key=lambda path: not path.startswith("row."))
+    files = _short_files(runs)
     for run, leaves in zip(runs, settings):
         said = [_said(path, leaves[path]) for path in differing if leaves.get(path)]
-        if differing and len(differing) <= 3:
+        if said and len(differing) <= 3:
             run.label = ", ".join(said)
         else:
-            run.label = f"{run.name} ({run.file})"
+            run.label = f"{run.name} ({files[run.file]})"
     _set_twins_apart(runs)
+
+
+def _short_files(runs):
+    """{path: its last part}, where that tells them apart."""
+    paths = list(dict.fromkeys(run.file for run in runs))
+    names = [Path(path).name for path in paths]
+    return dict(zip(paths, names if len(set(names)) == len(names) else paths))
 
 
 def _set_twins_apart(runs):
     labels = [run.label for run in runs]
-    if len(set(labels)) == len(labels):
-        return
+    files = _short_files(runs)
     for run in runs:
         if labels.count(run.label) > 1:
-            run.label = f"{run.label} ({run.file})"
+            run.label = f"{run.label} ({files[run.file]})"
     labels = [run.label for run in runs]
     for index, run in enumerate(runs):
         if labels.count(run.label) > 1:

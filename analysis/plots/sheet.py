@@ -117,7 +117,8 @@ class Sheet:
         above += [(line, style.SMALL, "normal", style.MUTED)
                   for line in wrapped(about, inner, style.SMALL)]
         keys = flowed(list(legend), inner)
-        below = [line for note in notes if note for line in wrapped(note, inner, style.SMALL)]
+        below = [line for note in notes if note
+                 for line in wrapped(note, inner, style.SMALL, most=7)]
         top = MARGIN + sum(size * LINE for _, size, _, _ in above) + 0.06
         top += len(keys) * style.SMALL * LINE * 1.15 + (0.06 if keys else 0)
         bottom = MARGIN / 2 + len(below) * style.SMALL * LINE + (0.06 if below else 0)

@@ -98,11 +98,12 @@ def _look(name):
 
 
 def _draw_hop(panel, slices, rows, start, scale):
-    for place, row in enumerate(rows):
-        for name, low, high in row:
-            tall = 0.25 if name == WAITING else 0.8
-            panel.barh(place, (high - low) / scale, left=(low - start) / scale, height=tall,
-                       gid="segment", **_look(name))
+    for name in LOOKS:
+        tall = 0.25 if name == WAITING else 0.8
+        style.add_boxes(panel, [((low - start) / scale, place - tall / 2, (high - low) / scale,
+                                 tall) for place, row in enumerate(rows)
+                                for what, low, high in row if what == name],
+                        gid="segments", **_look(name))
     first = slices[0]
     panel.set_title(f"rank {first.sender} to rank {first.receiver}", loc="left",
                     fontsize=style.TEXT)

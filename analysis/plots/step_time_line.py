@@ -8,7 +8,7 @@ import reading
 import runs as several
 import style
 from bad_input import BadInput
-from sheet import Entry, Sheet, shortened
+from sheet import Entry, Sheet, fitted, shortened, text_width
 
 MOST_STEPS = 4
 MOST_LANES = 24
@@ -16,7 +16,7 @@ MOST_LANES = 24
 SEEN = 1 / 2500
 FORWARD, BACKWARD, OTHER, HIDDEN, EXPOSED = (
     "forward", "backward", "other compute", "communication, hidden behind compute",
-    "communication, compute waits")
+    "communication, exposed: compute waits")
 LOOKS = {
     FORWARD: {"facecolor": style.SKY, "hatch": ""},
     BACKWARD: {"facecolor": style.BLUE, "hatch": ""},
@@ -46,8 +46,12 @@ def draw(documents, _options):
     scale, unit = quantities.time_unit(end)
     for panel, run, (step, _), bars in zip(panels, runs, steps, lanes):
         _draw_step(panel, bars, end, scale)
-        label = "" if len(runs) == 1 else f"{shortened(run.label, 60)}: "
-        panel.set_title(label + _told(step), loc="left", fontsize=style.TEXT)
+        told = _told(step)
+        if len(runs) > 1:
+            told = f"{fitted(run.label, 5.0 - text_width(told, style.TEXT), style.TEXT)}: {told}"
+        else:
+            told = told[:1].upper() + told[1:]
+        panel.set_title(told, loc="left", fontsize=style.TEXT)
     panels[-1].set_xlim(0, end / scale)
     panels[-1].set_xlabel(f"time ({unit})")
     return sheet
@@ -142,13 +146,13 @@ def _worst(step, key):
 
 def _told(step):
     exposed = _worst(step, "exposed_us")
-    text = f"a step takes {quantities.time_text(step['time_us'])}"
+    text = f"a step of {quantities.time_text(step['time_us'])}"
     if exposed is None:
         return text
     if exposed <= 0:
-        return text + ", and compute waits for no communication"
-    return text + (f", of which compute waits {quantities.time_text(exposed)} "
-                   f"({exposed / step['time_us'] * 100:.0f} %) for communication")
+        return text + ", nothing exposed"
+    return text + (f", {quantities.time_text(exposed)} exposed "
+                   f"({exposed / step['time_us'] * 100:.0f} %)")
 
 
 def _title(runs, steps):

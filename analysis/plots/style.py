@@ -7,6 +7,7 @@ cannot. Amounts have cividis (Nunez, Anderton and Renslow, 2018), whose lightnes
 """
 
 import matplotlib
+from matplotlib.collections import PolyCollection
 
 matplotlib.use("Agg")
 
@@ -69,6 +70,14 @@ def luminance(colour):
 def ink_on(colour):
     """Of two inks the one that stands out more from a cell of this colour."""
     return ON_DARK if luminance(colour) < 0.179 else ON_LIGHT
+
+
+def add_boxes(axes, boxes, **look):
+    """Rectangles (left, bottom, width, height) as one, which is quicker than each by itself."""
+    if boxes:
+        axes.add_collection(PolyCollection(
+            [((x, y), (x + wide, y), (x + wide, y + tall), (x, y + tall))
+             for x, y, wide, tall in boxes], **look), autolim=False)
 
 
 def horizontal_grid(axes):

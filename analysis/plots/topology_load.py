@@ -112,9 +112,8 @@ def _title(run, shape):
     title = f"Which links of {shortened(run.name)} carry how much?"
     groups = names.grouped_uses(links)
     if groups:
-        count = f" ({len(groups[0].names)} equal)" if len(groups[0].names) > 1 else ""
-        title += (f" The busiest: {names.common_name(groups[0].names)}{count}, "
-                  f"{groups[0].highest * 100:.0f} % of the time.")
+        title += (f" The busiest: {groups[0].name}, {groups[0].highest * 100:.0f} % of the "
+                  "time.")
     return title
 
 

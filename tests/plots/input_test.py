@@ -1,5 +1,6 @@
 """What is no input is refused in a sentence; what is drawn is drawn alike each time."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -75,6 +76,12 @@ class CommandTest(DrawnTest):
         self.assertEqual(self.run_script("busbw", "-", "-o", "x.gif").returncode, 2)
         self.assertEqual(draw.main(["auto", self.write(result({MiB: 1.0})), "-o",
                                     str(self.folder / "no" / "x.svg")]), draw.NOT_WRITTEN)
+
+    def test_draws_what_the_program_asks_for(self):
+        source = SCRIPT.parents[2] / "scenarios" / "picture_command.cpp"
+        kinds = re.search(r"kinds\{([^}]*)\}", source.read_text(encoding="utf-8")).group(1)
+        asked = set(re.findall(r'"([^"]+)"', kinds))
+        self.assertTrue({"auto", "busbw"} <= asked <= {"auto", *draw.KINDS}, asked)
 
     def test_picks_what_suits_the_file(self):
         cases = [("blame", result({MiB: 1.0})), ("busbw", result({MiB: 1.0, 2 * MiB: 2.0})),

@@ -22,6 +22,16 @@ class Page:
         """How many marks the series of this name has."""
         return sum(1 for group in self.groups(name) for _ in group.iter(f"{SVG}use"))
 
+    def boxes(self, name):
+        """How many rectangles the series of this name has."""
+        count = 0
+        for group in self.groups(name):
+            defined = {path for block in group.iter(f"{SVG}defs")
+                       for path in block.iter(f"{SVG}path")}
+            count += sum(1 for _ in group.iter(f"{SVG}use"))
+            count += sum(1 for path in group.iter(f"{SVG}path") if path not in defined)
+        return count
+
 
 def overlapping_texts(figure):
     """Pairs of texts of a figure that was drawn that cover each other, and texts that leave the

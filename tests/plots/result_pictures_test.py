@@ -115,7 +115,7 @@ class AgreementTest(DrawnTest):
                       "measured, not judged", "bus bandwidth (GB/s)", "message size (bytes)"):
             self.assertIn(label, page.texts)
         self.assertEqual(page.marks("measured"), 6)  # in both panels
-        self.assertIn("1 sizes only measured.", page.all_text)
+        self.assertIn("1 size only measured.", page.all_text)
 
     def test_one_row_far_off(self):
         self.sheet("agreement", comparison([(8, 1.0, 1e6, "slower")], 5))

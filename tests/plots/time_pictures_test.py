@@ -22,7 +22,7 @@ class PipelineTest(DrawnTest):
             self.assertIn(text, page.texts)
         self.assertNotIn("rank 3 to rank 0", page.texts)
         # Six stages of 24 slices on three connections; six more slices of each are told of.
-        self.assertEqual(len(page.groups("segment")), 6 * 24 * 3)
+        self.assertEqual(page.boxes("segments"), 6 * 24 * 3)
         self.assertIn("18 more follow. 1 other connections are not shown.", page.all_text)
 
     def test_stages_follow_each_other(self):
@@ -91,9 +91,10 @@ class TimeLineTest(DrawnTest):
         self.assertIn("How much of its communication does a step of step hide? 50 %: 20 us of "
                       "40 us.", page.all_text)
         for text in ("compute", "data", "time (us)", "forward", "backward", "other compute",
-                     "communication, hidden behind compute", "communication, compute waits"):
+                     "communication, hidden behind compute",
+                     "communication, exposed: compute waits"):
             self.assertIn(text, page.texts)
-        self.assertIn("of which compute waits 20 us (20 %) for communication", page.all_text)
+        self.assertIn("A step of 100 us, 20 us exposed (20 %)", page.all_text)
         # Three kinds of compute in one lane, two of communication in the other.
         self.assertEqual((len(page.groups("bars-0")), len(page.groups("bars-1"))), (3, 2))
 
