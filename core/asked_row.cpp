@@ -1,20 +1,13 @@
 #include "core/asked_row.h"
 
+#include "core/collective_algorithms.h"
+
 namespace gradhaul {
-namespace {
-
-const char* algorithm_name(const Workload& workload, const Communication& communication) {
-  if (workload.collective != Collective::kAllReduce) return "pairwise";
-  return communication.algorithm == Algorithm::kDoubleBinaryTree ? "double_binary_tree" : "ring";
-}
-
-}  // namespace
-
 ResultRow asked_row(const Workload& workload, const Communication& communication, int ranks,
                     int channels, Bytes size) {
   ResultRow row;
   row.collective = workload.collective;
-  row.algorithm = algorithm_name(workload, communication);
+  row.algorithm = name_of(running_algorithm(workload.collective, communication.algorithm));
   row.protocol = "simple";
   row.channels = channels;
   row.ranks = ranks;

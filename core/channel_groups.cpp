@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/collective_algorithms.h"
+
 namespace gradhaul {
 namespace {
 
@@ -50,11 +52,16 @@ std::int64_t grouped_connections(std::size_t groups, Rank ranks, Collective coll
                                  Algorithm algorithm) {
   const auto times = static_cast<std::int64_t>(groups);
   const std::int64_t others = ranks - 1;
-  if (collective == Collective::kAllToAll) return times * ranks * others;
-  const bool tree =
-      collective == Collective::kAllReduce && algorithm == Algorithm::kDoubleBinaryTree;
-  // Two trees, up and down.
-  return tree ? times * 4 * others : times * ranks;
+  switch (running_algorithm(collective, algorithm)) {
+    case Algorithm::kPairwise:
+      return times * ranks * (collective == Collective::kSendRecv ? 1 : others);
+    case Algorithm::kTree:
+      return times * 2 * others;  // up and down
+    case Algorithm::kDoubleBinaryTree:
+      return times * 4 * others;
+    default:
+      return times * ranks;
+  }
 }
 
 }  // namespace gradhaul

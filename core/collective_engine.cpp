@@ -253,7 +253,7 @@ void CollectiveEngine::Implementation::post_operation(Lane& lane) {
   ReduceRequest request;
   request.stream = lane.layout.channel;
   request.target = {Region::kOutput, offset};
-  request.left = {Region::kInput, offset};
+  request.left = {item.left, element_ * (item.span.first + item.left_shift)};
   request.count = item.span.count;
   request.datatype = settings_.datatype;
   request.reduction = settings_.reduction;

@@ -13,13 +13,23 @@ namespace gradhaul {
 
 using Rank = std::int32_t;
 
-enum class Algorithm : std::uint8_t { kRing, kDoubleBinaryTree, kPairwise };
+// core/collective_algorithms.h says which collective has which.
+enum class Algorithm : std::uint8_t {
+  kRing,
+  kTree,
+  kDoubleBinaryTree,
+  kHierarchical,
+  kHalvingDoubling,
+  kRecursiveDoubling,
+  kParameterServer,
+  kPairwise,
+};
 enum class Protocol : std::uint8_t { kSimple };
 enum class RingOrder : std::uint8_t { kBalanced, kNccl, kListed };
 
 struct Communication {
   std::string profile = "gradhaul";
-  // What all_reduce runs. all_to_all and send_recv have one way of their own (kPairwise).
+  // kRing is also what stands for the one that a collective has anyway (running_algorithm()).
   Algorithm algorithm = Algorithm::kRing;
   Protocol protocol = Protocol::kSimple;
   std::optional<int> channels;  // nothing: the rule of place() in core/placement.h

@@ -26,9 +26,12 @@ class LayoutWalk {
     lane.channel = channel;
     lane.number = number;
     lane.items = schedule_.items(rank_, channel, number);
-    const std::int64_t step = schedule_.slices_per_step(channel);
-    for (std::int64_t i = 0; i < lane.items; i += step) {
-      add_item(lane, schedule_.item(rank_, channel, number, i));
+    const std::int64_t slice = schedule_.items_per_slice(rank_, number);
+    const std::int64_t step = slice * schedule_.slices_per_step(channel);
+    for (std::int64_t first = 0; first < lane.items; first += step) {
+      for (std::int64_t i = first; i < std::min(first + slice, lane.items); ++i) {
+        add_item(lane, schedule_.item(rank_, channel, number, i));
+      }
     }
   }
 

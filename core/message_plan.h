@@ -32,6 +32,8 @@ class MessagePlan {
   DataType datatype() const { return datatype_; }
   int channels() const { return channels_; }
   int parts() const { return parts_; }
+  // As many as a slot holds, whole ones.
+  std::int64_t slot_elements() const { return slot_elements_; }
 
   Span channel(int channel) const;
   Span chunk(int channel, int chunk) const;

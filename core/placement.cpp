@@ -4,6 +4,7 @@
 
 #include "core/assert.h"
 #include "core/channel_count.h"
+#include "core/collective_algorithms.h"
 #include "core/pcie_distance.h"
 #include "core/ring_order.h"
 #include "core/topology_size.h"
@@ -15,12 +16,8 @@ namespace {
 enum class Pattern : std::uint8_t { kRing, kTree, kPairwise };
 
 Pattern pattern_of(const Communication& communication, Collective collective) {
-  if (collective == Collective::kAllToAll || collective == Collective::kSendRecv) {
-    return Pattern::kPairwise;
-  }
-  const bool tree = collective == Collective::kAllReduce &&
-                    communication.algorithm == Algorithm::kDoubleBinaryTree;
-  return tree ? Pattern::kTree : Pattern::kRing;
+  if (runs_rings(collective, communication.algorithm)) return Pattern::kRing;
+  return runs_trees(collective, communication.algorithm) ? Pattern::kTree : Pattern::kPairwise;
 }
 
 bool contains(const std::vector<int>& values, int value) {

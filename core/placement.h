@@ -11,8 +11,9 @@
 //    gives.
 //  - All else that rings and trees may ask, and listed rings, whatever GPUs they join: both ends by
 //    the channel's NIC a = c mod NICs.
-//  - all_to_all and send_recv: a NIC nearest to the source and one nearest to the destination; of
-//    equally near ones a itself, or where that is not among them the (c mod their number)-th. Where
+//  - All other schedules: a NIC nearest to the source and one nearest to the destination; of
+//  equally
+//    near ones a itself, or where that is not among them the (c mod their number)-th. Where
 //    some NIC index is nearest at both ends, such a one at both. Where rails matter
 //    (rail_optimized, back_to_back) and there is NVLink, the destination's NIC index at both ends,
 //    since over NVLink the source reaches every NIC of its node. Without NVLink, where no spine

@@ -24,10 +24,11 @@ namespace gradhaul {
 
 inline constexpr int kMaxPeersOfItem = 4;
 
+// `left` is the input's span, unless the item says otherwise.
 enum class Operation : std::uint8_t {
   kNone,    // only sends
-  kCopy,    // output[span] = what was received; without a receive: output[span] = input[span]
-  kReduce,  // output[span] = input[span] op received[0] op received[1] …, from the left
+  kCopy,    // output[span] = what was received; without a receive: output[span] = left
+  kReduce,  // output[span] = left op received[0] op received[1] …, from the left
 };
 
 struct ItemReceive {
@@ -53,6 +54,9 @@ struct Item {
   Span span;  // where the operation puts its result: elements of the output
   Operation operation = Operation::kNone;
   bool last_reduction = false;  // the result is complete: avg divides here
+  // Where `left` is: kOutput goes on with the sum that is there; `left_shift` elements after span.
+  Region left = Region::kInput;
+  std::int64_t left_shift = 0;
   int receive_count = 0;
   int send_count = 0;
   std::array<ItemReceive, kMaxPeersOfItem> receives{};
@@ -68,10 +72,12 @@ class Schedule {
   virtual int lanes() const = 0;
   virtual std::int64_t items(Rank rank, int channel, int lane) const = 0;
   virtual Item item(Rank rank, int channel, int lane, std::int64_t index) const = 0;
-  // The shape of a lane without its slices, by which connections are found in O(peers): items
-  // [k * n, (k + 1) * n) of any lane of this channel have the same peers and operation, and where
-  // the first of them transfers nothing the others don't either. 1 is always right, only slow.
+  // The shape of a lane without its slices, by which connections are found in O(peers): its items
+  // come in steps of slices_per_step slices, a slice in items_per_slice items. In a step, the items
+  // of each slice have the same peers and operations as those of the first one, and where these
+  // transfer nothing the others don't either. One slice a step is always right, only slow.
   virtual std::int64_t slices_per_step(int /*channel*/) const { return 1; }
+  virtual std::int64_t items_per_slice(Rank /*rank*/, int /*lane*/) const { return 1; }
 };
 
 }  // namespace gradhaul

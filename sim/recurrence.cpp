@@ -45,7 +45,9 @@ Recurrence::Recurrence(const RunState& run) : run_(run) {
   for (std::size_t i = 0; i < probed.lanes.size(); ++i) {
     if (probed.lanes[i].layout.items > probed.lanes[lane_].layout.items) lane_ = i;
   }
-  step_ = probed.schedule.slices_per_step(probed.lanes[lane_].layout.channel);
+  const LaneLayout& longest = probed.lanes[lane_].layout;
+  step_ = probed.schedule.slices_per_step(longest.channel) *
+          probed.schedule.items_per_slice(probed.rank, longest.number);
 }
 
 std::int64_t Recurrence::place() const {

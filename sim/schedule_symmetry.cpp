@@ -1,5 +1,7 @@
 #include "sim/schedule_symmetry.h"
 
+#include <algorithm>
+
 #include "core/item_likeness.h"
 
 namespace gradhaul {
@@ -19,6 +21,7 @@ class ScheduleChecker {
   };
   Rank rank_image(Rank rank) const { return ranks_[static_cast<std::size_t>(rank)]; }
   bool same_items(const std::vector<Seat>& round, int lane) const;
+  bool same_all_round(const std::vector<Seat>& round, int lane, std::int64_t index) const;
   bool same_item(const Item& item, const Item& image) const;
 
   const Schedule& schedule_;
@@ -35,28 +38,38 @@ bool ScheduleChecker::same_item(const Item& item, const Item& image) const {
 // Of chunks that differ by an element at most, as those of a channel do, the last slice of a step
 // tells.
 bool ScheduleChecker::same_items(const std::vector<Seat>& round, int lane) const {
-  const std::int64_t step = schedule_.slices_per_step(round[0].channel);
+  const std::int64_t slices = schedule_.slices_per_step(round[0].channel);
+  const std::int64_t slice = schedule_.items_per_slice(round[0].rank, lane);
   const std::int64_t items = schedule_.items(round[0].rank, round[0].channel, lane);
   for (const auto& [rank, channel] : round) {
-    if (schedule_.slices_per_step(channel) != step ||
+    if (schedule_.slices_per_step(channel) != slices ||
+        schedule_.items_per_slice(rank, lane) != slice ||
         schedule_.items(rank, channel, lane) != items) {
       return false;
     }
   }
-  for (std::int64_t index = step - 1; index < items; index += step) {
-    const auto item = [&](std::size_t i) {
-      return schedule_.item(round[i].rank, round[i].channel, lane, index);
-    };
-    const Item first = item(0);
-    Item before = first;
-    for (std::size_t i = 1; i < round.size(); ++i) {
-      const Item next = item(i);
-      if (!same_item(before, next)) return false;
-      before = next;
+  for (std::int64_t step = 0; step < items; step += slices * slice) {
+    const std::int64_t end = std::min(step + slices * slice, items);
+    for (std::int64_t index = std::max(step, end - slice); index < end; ++index) {
+      if (!same_all_round(round, lane, index)) return false;
     }
-    if (!same_item(before, first)) return false;
   }
   return true;
+}
+
+bool ScheduleChecker::same_all_round(const std::vector<Seat>& round, int lane,
+                                     std::int64_t index) const {
+  const auto item = [&](std::size_t i) {
+    return schedule_.item(round[i].rank, round[i].channel, lane, index);
+  };
+  const Item first = item(0);
+  Item before = first;
+  for (std::size_t i = 1; i < round.size(); ++i) {
+    const Item next = item(i);
+    if (!same_item(before, next)) return false;
+    before = next;
+  }
+  return same_item(before, first);
 }
 
 bool ScheduleChecker::check() const {

@@ -73,25 +73,40 @@ std::string CheckReport::text() const {
 Symbol expected_symbol(const Schedule& schedule, const CheckSettings& settings, Rank rank,
                        std::int64_t element) {
   const Rank n = schedule.ranks();
+  const std::int64_t count = settings.world.count;
   const auto bit = [](Rank r) { return std::uint64_t{1} << r; };
+  const Symbol of_all{~std::uint64_t{0} >> (64 - n), element,
+                      settings.world.engine.reduction == Reduction::kAvg};
   switch (settings.collective) {
     case Collective::kAllReduce:
-      return {~std::uint64_t{0} >> (64 - n), element,
-              settings.world.engine.reduction == Reduction::kAvg};
+    case Collective::kReduceScatter:
+      return of_all;
+    case Collective::kAllGather:
+      return {bit(static_cast<Rank>(element / (count / n))), element, false};
+    case Collective::kBroadcast:
+      return {bit(0), element, false};
     case Collective::kAllToAll: {
-      const std::int64_t part = settings.world.count / n;
-      if (element >= part * n) return {};
+      const std::int64_t part = count / n;
       const auto source = static_cast<Rank>(element / part);
       return {bit(source), rank * part + element % part, false};
     }
     case Collective::kSendRecv:
       return {bit((rank + n - 1) % n), element, false};
-    case Collective::kReduceScatter:
-    case Collective::kAllGather:
-    case Collective::kBroadcast:
-      break;
   }
   return {};
+}
+
+Span expected_span(const Schedule& schedule, const CheckSettings& settings, Rank rank) {
+  const std::int64_t part = settings.world.count / schedule.ranks();
+  switch (settings.collective) {
+    case Collective::kReduceScatter:
+      return {rank * part, part};
+    case Collective::kAllGather:
+    case Collective::kAllToAll:
+      return {0, part * schedule.ranks()};
+    default:
+      return {0, settings.world.count};
+  }
 }
 
 void check_result(SymbolicWorld& world, const Schedule& schedule, const CheckSettings& settings) {
@@ -100,7 +115,8 @@ void check_result(SymbolicWorld& world, const Schedule& schedule, const CheckSet
     return;
   }
   for (Rank rank = 0; rank < schedule.ranks(); ++rank) {
-    for (std::int64_t i = 0; i < settings.world.count; ++i) {
+    const Span result = expected_span(schedule, settings, rank);
+    for (std::int64_t i = result.first; i < result.first + result.count; ++i) {
       const Symbol& symbol = world.memory(rank).output(i);
       if (symbol == expected_symbol(schedule, settings, rank, i)) continue;
       world.violations().add("rank " + std::to_string(rank) + ", element " + std::to_string(i) +

@@ -40,6 +40,8 @@ CheckReport check_schedule(const Schedule& schedule, const CheckSettings& settin
 // What an element of a rank's output must hold in the end.
 Symbol expected_symbol(const Schedule& schedule, const CheckSettings& settings, Rank rank,
                        std::int64_t element);
+// Where in its output it has its result; what is elsewhere does not count.
+Span expected_span(const Schedule& schedule, const CheckSettings& settings, Rank rank);
 // Adds what differs from that, and what is not at rest.
 void check_result(SymbolicWorld& world, const Schedule& schedule, const CheckSettings& settings);
 
