@@ -43,6 +43,12 @@ const char* name_of(Cause cause) {
       return "kernel launch";
     case Cause::kSlots:
       return "slot credits";
+    case Cause::kLateStart:
+      return "late start";
+    case Cause::kCompute:
+      return "compute";
+    case Cause::kSlowed:
+      return "compute beside collectives";
   }
   return "";
 }
@@ -117,7 +123,11 @@ ChainId Blame::add_node() {
   return id;
 }
 
-ChainId Blame::start() { return add_node(); }
+ChainId Blame::start(std::int32_t origin) {
+  const ChainId id = add_node();
+  node(id).own.origin = origin;
+  return id;
+}
 
 // Takes into `id` what nothing else refers to.
 void Blame::fold(ChainId id) {

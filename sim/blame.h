@@ -41,8 +41,9 @@ class Blame {
  public:
   explicit Blame(const Copies& copies = {}) : copies_(copies) {}
 
-  // The start of the collective: no time has passed. Each chain handed out is held once.
-  ChainId start();
+  // The start of the collective, or of what `origin` is the number of: no time has passed. Each
+  // chain handed out is held once.
+  ChainId start(std::int32_t origin = -1);
   // `chain`, and then these parts, whose resources are counted from its holder; whoever holds it
   // then is `shift` copies on.
   ChainId extend(ChainId chain, const Trace& parts, int shift = 0);

@@ -23,6 +23,7 @@ struct QueuePair {
   std::int32_t injector = kNone;
   std::int32_t head = kNone;  // messages
   std::int32_t tail = kNone;
+  std::int64_t payload = 0;               // of all messages so far
   std::int64_t next_packet = 0;           // not before: its rate
   std::int64_t notified = INT64_MIN / 2;  // when its receiver last sent a notification
 };

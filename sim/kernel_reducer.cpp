@@ -16,32 +16,54 @@ class KernelReducer::RankReducer final : public Reducer {
   Rank rank_;
 };
 
-KernelReducer::KernelReducer(RunContext& context, MemoryPorts& memory, int ranks,
-                             int ranks_per_node, int channels)
+KernelReducer::KernelReducer(RunContext& context, MemoryPorts& memory)
     : context_(context),
       memory_(memory),
-      channels_(channels),
-      rate_(context.fabric.cluster().node.gpu.reduce_bandwidth),
-      streams_(static_cast<std::size_t>(ranks) * static_cast<std::size_t>(channels)),
-      turns_(streams_.size(), 0),
-      busy_(static_cast<std::size_t>(ranks), 0),
-      bytes_(static_cast<std::size_t>(ranks), 0) {
+      rate_(context.fabric.cluster().node.gpu.reduce_bandwidth) {}
+
+KernelReducer::KernelReducer(RunContext& context, MemoryPorts& memory, int ranks,
+                             int ranks_per_node, int channels)
+    : KernelReducer(context, memory) {
+  const int gpus = context.fabric.cluster().node.gpu_count;
   for (Rank rank = 0; rank < ranks; ++rank) {
-    ranks_.push_back(std::make_unique<RankReducer>(*this, rank));
-    const int node = rank / ranks_per_node;
-    const int gpu = rank % ranks_per_node;
-    reduce_resources_.push_back(context.fabric.reduce_resource(node, gpu));
-    memory_resources_.push_back(context.fabric.memory_resource(node, gpu));
+    open(rank, rank / ranks_per_node * gpus + rank % ranks_per_node, channels);
   }
 }
 
 KernelReducer::~KernelReducer() = default;
 
-Reducer& KernelReducer::of(Rank rank) { return *ranks_[static_cast<std::size_t>(rank)]; }
+void KernelReducer::open(Rank number, int gpu, int channels) {
+  const auto place = static_cast<std::size_t>(number);
+  if (place >= ports_.size()) {
+    ports_.resize(place + 1);
+    busy_.resize(place + 1);
+    bytes_.resize(place + 1);
+  }
+  Port& port = ports_[place];
+  if (!port.reducer) port.reducer = std::make_unique<RankReducer>(*this, number);
+  if (port.room < channels) {
+    port.first_stream = static_cast<std::int32_t>(streams_.size());
+    port.room = channels;
+    streams_.resize(streams_.size() + static_cast<std::size_t>(channels));
+    turns_.resize(streams_.size(), 0);
+  }
+  port.gpu = gpu;
+  port.channels = channels;
+  const int each = context_.fabric.cluster().node.gpu_count;
+  port.reduce = context_.fabric.reduce_resource(gpu / each, gpu % each);
+  port.memory = context_.fabric.memory_resource(gpu / each, gpu % each);
+  for (int channel = 0; channel < channels; ++channel) {
+    streams_[static_cast<std::size_t>(port.first_stream + channel)] = {};
+  }
+  busy_[place] = bytes_[place] = 0;
+}
 
-void KernelReducer::take_turns(Rank rank, const std::vector<int>& turns) {
-  taking_part_.push_back(rank);
-  std::copy(turns.begin(), turns.end(), turns_.begin() + std::ptrdiff_t{rank} * channels_);
+Reducer& KernelReducer::of(Rank port) { return *ports_[static_cast<std::size_t>(port)].reducer; }
+
+void KernelReducer::take_turns(Rank port, const std::vector<int>& turns) {
+  taking_part_.push_back(port);
+  std::copy(turns.begin(), turns.end(),
+            turns_.begin() + ports_[static_cast<std::size_t>(port)].first_stream);
 }
 
 std::int32_t KernelReducer::add_operation(const Operation& operation) {
@@ -57,8 +79,8 @@ std::int32_t KernelReducer::add_operation(const Operation& operation) {
 
 void KernelReducer::post(Rank rank, const ReduceRequest& request) {
   const auto place = static_cast<std::size_t>(rank);
-  const std::size_t number =
-      place * static_cast<std::size_t>(channels_) + static_cast<std::size_t>(request.stream);
+  const Port& port = ports_[place];
+  const auto number = static_cast<std::size_t>(port.first_stream + request.stream);
   Stream& stream = streams_[number];
   const std::int64_t now = context_.engine.now();
   if (stream.free < now) {
@@ -68,16 +90,14 @@ void KernelReducer::post(Rank rank, const ReduceRequest& request) {
   const Bytes bytes{request.count * size_of(request.datatype).count};
   const Duration work = serialisation_time(bytes, rate_, stream.carry);
   const std::int64_t passes = request.kind == ReduceKind::kReduce ? 3 : 2;
-  const std::int64_t memory =
-      memory_.book(context_.fabric.cluster().gpu_of(rank), bytes * passes, now);
+  const std::int64_t memory = memory_.book(port.gpu, bytes * passes, now);
   const std::int64_t kernel_end = stream.free + work.ps;
   const std::int64_t end = std::max(kernel_end, memory);
   scratch_.count = 0;
   // Behind something that memory held up, it is memory that it waits for.
-  scratch_.add(stream.memory_bound ? memory_resources_[place] : reduce_resources_[place],
-               Cause::kBusy, stream.free - now);
-  scratch_.add(reduce_resources_[place], Cause::kBusy, work.ps);
-  scratch_.add(memory_resources_[place], Cause::kBusy, end - kernel_end);
+  scratch_.add(stream.memory_bound ? port.memory : port.reduce, Cause::kBusy, stream.free - now);
+  scratch_.add(port.reduce, Cause::kBusy, work.ps);
+  scratch_.add(port.memory, Cause::kBusy, end - kernel_end);
   stream.memory_bound = end > kernel_end;
   busy_[place] += end - stream.free;
   bytes_[place] += bytes.count;
@@ -85,13 +105,14 @@ void KernelReducer::post(Rank rank, const ReduceRequest& request) {
   const ChainId chain = context_.blame.extend(context_.cause, scratch_);
   const std::int32_t index = add_operation({rank, request.stream, chain});
   context_.engine.schedule(end, static_cast<std::uint32_t>(RunEvent::kReduceDone), index,
-                           rank * channels_ + turns_[number]);
+                           port.first_stream + turns_[number]);
 }
 
 void KernelReducer::append_state(StateWords& words) const {
   for (const Rank rank : taking_part_) {
-    for (int channel = 0; channel < channels_; ++channel) {
-      const Stream& stream = streams_[static_cast<std::size_t>(rank * channels_ + channel)];
+    const Port& port = ports_[static_cast<std::size_t>(rank)];
+    for (int channel = 0; channel < port.channels; ++channel) {
+      const Stream& stream = streams_[static_cast<std::size_t>(port.first_stream + channel)];
       words.add_due(stream.free);
       if (stream.free <= words.now()) continue;
       words.add(stream.carry.remainder, stream.memory_bound);

@@ -16,16 +16,22 @@ namespace gradhaul {
 
 class KernelReducer {
  public:
+  KernelReducer(RunContext& context, MemoryPorts& memory);
+  // With a port for each rank of a cluster of which `ranks_per_node` take part.
   KernelReducer(RunContext& context, MemoryPorts& memory, int ranks, int ranks_per_node,
                 int channels);
   ~KernelReducer();
   KernelReducer(const KernelReducer&) = delete;
   KernelReducer& operator=(const KernelReducer&) = delete;
 
-  Reducer& of(Rank rank);
-  // Before the run, of each rank that takes part: the order in which streams that end at the same
-  // instant are heard, by stream.
-  void take_turns(Rank rank, const std::vector<int>& turns);
+  // Makes `port`, the number that completions are delivered to, the kernels of a collective on a
+  // GPU of the cluster, none of them at work: what it was before, nothing of which is under way, is
+  // forgotten.
+  void open(Rank port, int gpu, int channels);
+  Reducer& of(Rank port);
+  // Of each port that takes part: the order in which streams that end at the same instant are
+  // heard, by stream.
+  void take_turns(Rank port, const std::vector<int>& turns);
   void on_event(RunEvent event, std::int32_t index);
 
   // What decides about the future; and of an operation that is under way.
@@ -39,9 +45,9 @@ class KernelReducer {
   Totals totals() const { return {busy_, bytes_}; }
   void repeat(const Totals& since, std::int64_t times);
 
-  // Kernel time of all channels of a rank together.
-  std::int64_t busy(Rank rank) const { return busy_[static_cast<std::size_t>(rank)]; }
-  std::int64_t bytes(Rank rank) const { return bytes_[static_cast<std::size_t>(rank)]; }
+  // Kernel time of all channels of a port together, since it was opened.
+  std::int64_t busy(Rank port) const { return busy_[static_cast<std::size_t>(port)]; }
+  std::int64_t bytes(Rank port) const { return bytes_[static_cast<std::size_t>(port)]; }
 
  private:
   class RankReducer;
@@ -49,6 +55,15 @@ class KernelReducer {
     std::int64_t free = 0;
     SerialisationCarry carry;
     bool memory_bound = false;  // what it did last waited for memory
+  };
+  struct Port {
+    std::unique_ptr<RankReducer> reducer;
+    int gpu = 0;
+    int channels = 0;
+    std::int32_t first_stream = 0;
+    std::int32_t room = 0;  // for streams
+    ResourceId reduce = kNoResource;
+    ResourceId memory = kNoResource;
   };
   struct Operation {
     Rank rank = 0;
@@ -61,16 +76,13 @@ class KernelReducer {
 
   RunContext& context_;
   MemoryPorts& memory_;
-  int channels_;
   BitRate rate_;
-  std::vector<std::unique_ptr<RankReducer>> ranks_;
-  std::vector<Stream> streams_;
+  std::vector<Port> ports_;
+  std::vector<Stream> streams_;      // port by port
   std::vector<std::int32_t> turns_;  // as streams_
   std::vector<Rank> taking_part_;
   std::vector<std::int64_t> busy_;
   std::vector<std::int64_t> bytes_;
-  std::vector<ResourceId> reduce_resources_;
-  std::vector<ResourceId> memory_resources_;
   std::vector<Operation> operations_;
   std::vector<std::int32_t> free_operations_;
   Trace scratch_;

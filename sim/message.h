@@ -13,16 +13,22 @@
 namespace gradhaul {
 
 struct SimulatedConnection {
-  SimulatedConnection(const WiredConnection& wired, std::int32_t most_in_flight)
+  SimulatedConnection(const WiredConnection& wired, std::int32_t limit)
       : wires(wired),
-        arriving(static_cast<std::size_t>(most_in_flight)),
-        finishing(static_cast<std::size_t>(most_in_flight)) {}
+        most_in_flight(limit),
+        arriving(static_cast<std::size_t>(limit)),
+        finishing(static_cast<std::size_t>(limit)) {}
   WiredConnection wires;
+  std::int32_t most_in_flight;  // of each kind
+  // What rank 0 is called as a port of the transport.
+  Rank first_port = 0;
   // By which number the ranks at its ends know it.
   ConnectionId at_source = 0;
   ConnectionId at_destination = 0;
   std::int64_t writes = 0;
+  std::int64_t payload = 0;  // posted
   std::int32_t credits_in_flight = 0;
+  std::int32_t outstanding = 0;  // messages of both kinds that are still known
   // Data messages in the order of their posts: completions are delivered in that order, whatever
   // the queue pairs do.
   BoundedQueue<std::int32_t> arriving;

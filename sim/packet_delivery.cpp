@@ -185,7 +185,7 @@ void PacketTransport::deliver_arrival(std::int32_t index, const Completion& comp
   Message& arrived = message(index);
   Trace& parts = context_.engine.trace(arrived.trace);
   const std::int64_t rest = context_.engine.now() - arrived.posted - parts.total();
-  GRADHAUL_ASSERT(rest == 0 || (rest > 0 && communication_.queue_pairs > 1),
+  GRADHAUL_ASSERT(rest == 0 || (rest > 0 && path_of(arrived).queue_pairs > 1),
                   "the parts of a transfer add up to its time");
   // With several queue pairs it may have waited for the one posted before it.
   parts.add(path_of(arrived).receiver, Cause::kBusy, rest);
@@ -200,7 +200,8 @@ void PacketTransport::deliver_arrival(std::int32_t index, const Completion& comp
   const ChainId chain = context_.blame.extend(arrived.chain, parts, shift);
   context_.engine.drop_trace(arrived.trace);
   arrived.trace = kNone;
-  const Rank rank = arrived.credit ? wires.sent_as.source : wires.received_as.destination;
+  const Rank rank = connection_of(arrived).first_port +
+                    (arrived.credit ? wires.sent_as.source : wires.received_as.destination);
   let_go(index);
   context_.router.deliver(rank, completion, chain);
   context_.blame.let_go(chain);
@@ -212,7 +213,8 @@ void PacketTransport::deliver_end(std::int32_t index, const Completion& completi
   scratch_.add(kNoResource, Cause::kLatency, context_.engine.now() - ended.posted);
   const ChainId chain = context_.blame.extend(ended.chain, scratch_);
   const WiredConnection& wires = connection_of(ended).wires;
-  const Rank rank = ended.credit ? wires.received_as.destination : wires.sent_as.source;
+  const Rank rank = connection_of(ended).first_port +
+                    (ended.credit ? wires.received_as.destination : wires.sent_as.source);
   let_go(index);
   context_.router.deliver(rank, completion, chain);
   context_.blame.let_go(chain);
@@ -221,6 +223,7 @@ void PacketTransport::deliver_end(std::int32_t index, const Completion& completi
 void PacketTransport::let_go(std::int32_t index) {
   if (--message(index).holders > 0) return;
   context_.blame.let_go(message(index).chain);
+  --connection_of(message(index)).outstanding;
   free_messages_.push_back(index);
 }
 

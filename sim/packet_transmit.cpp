@@ -25,6 +25,7 @@ void PacketTransport::message_ready(std::int32_t index) {
   ready.queue_pair = static_cast<std::int32_t>(turn % path.queue_pairs);
   const std::int32_t number = path.first_queue_pair + ready.queue_pair;
   QueuePair& pair = queue_pairs_[static_cast<std::size_t>(number)];
+  if (!ready.credit) pair.payload += ready.amount;
   if (pair.head == kNone) {
     pair.head = index;
     injectors_[static_cast<std::size_t>(path.injector)].active.push_back(number);

@@ -1,9 +1,9 @@
-// What is set up before a run: injectors and connections; and the posts that start messages.
+// What is set up before a run: injectors, flows and ports; and the posts that start messages.
 
 #include "sim/packet_transport.h"
 
 #include <limits>
-#include <map>
+#include <utility>
 
 namespace gradhaul {
 namespace {
@@ -16,10 +16,17 @@ constexpr Bytes kMaxWrite{std::numeric_limits<std::int32_t>::max()};
 class PacketTransport::RankTransport final : public Transport {
  public:
   RankTransport(PacketTransport& all, Rank rank) : all_(all), rank_(rank) {}
+  void open(std::vector<std::int32_t> connections, int slots) {
+    connections_ = std::move(connections);
+    slots_ = slots;
+  }
+  std::int32_t connection(ConnectionId id) const {
+    return connections_[static_cast<std::size_t>(id)];
+  }
   TransportLimits limits() const override {
     TransportLimits limits;
     limits.max_write = kMaxWrite;
-    limits.max_writes_in_flight = 2 * all_.communication_.slots;
+    limits.max_writes_in_flight = 2 * slots_;
     return limits;
   }
   void post_write(const WriteRequest& request) override { all_.post(rank_, request); }
@@ -28,18 +35,15 @@ class PacketTransport::RankTransport final : public Transport {
  private:
   PacketTransport& all_;
   Rank rank_;
+  std::vector<std::int32_t> connections_;  // by ConnectionId
+  int slots_ = 0;
 };
 
-PacketTransport::PacketTransport(RunContext& context, MemoryPorts& memory,
-                                 const Communication& communication)
+PacketTransport::PacketTransport(RunContext& context, MemoryPorts& memory)
     : context_(context),
       memory_(memory),
-      communication_(communication),
       node_(context.fabric.cluster().node),
       free_control_(context.fabric.cluster().network.kind == NetworkKind::kIdeal) {
-  for (Rank rank = 0; rank < context.fabric.cluster().ranks(); ++rank) {
-    ranks_.push_back(std::make_unique<RankTransport>(*this, rank));
-  }
   add_injectors();
 }
 
@@ -71,8 +75,7 @@ void PacketTransport::add_injectors() {
   }
 }
 
-void PacketTransport::connect(const Wiring& wiring,
-                              const std::vector<const std::vector<ConnectionEnd>*>& ends) {
+void PacketTransport::add_flows(const Wiring& wiring) {
   for (const FlowSpec& flow : wiring.flows) context_.engine.add_flow(flow);
   for (const std::int32_t injector : wiring.queue_pairs) {
     queue_pairs_.push_back({.injector = injector});
@@ -82,29 +85,80 @@ void PacketTransport::connect(const Wiring& wiring,
     reactions_.assign(queue_pairs_.size(),
                       ReactionPoint(network.congestion, std::min(network.link, node_.nic.rate)));
   }
-  std::map<ConnectionKey, std::int32_t> sent;
-  std::map<ConnectionKey, std::int32_t> received;
   for (const WiredConnection& wired : wiring.connections) {
-    const auto number = static_cast<std::int32_t>(connections_.size());
-    sent[wired.sent_as] = received[wired.received_as] = number;
-    connections_.emplace_back(wired, 2 * communication_.slots);
     for (const Path* path : {&wired.data, &wired.credit}) {
       if (path->injector == kNone) continue;
       injectors_[static_cast<std::size_t>(path->injector)].out =
           context_.engine.first_link(path->flow(out_kind(*path)));
     }
   }
-  local_to_connection_.resize(ends.size());
-  for (std::size_t rank = 0; rank < ends.size(); ++rank) {
-    if (ends[rank] == nullptr) continue;
-    for (std::size_t i = 0; i < ends[rank]->size(); ++i) {
-      const ConnectionEnd& end = (*ends[rank])[i];
-      const std::int32_t number = (end.sends ? sent : received).at(end.key);
-      SimulatedConnection& connection = connections_[static_cast<std::size_t>(number)];
-      (end.sends ? connection.at_source : connection.at_destination) = static_cast<ConnectionId>(i);
-      local_to_connection_[rank].push_back(number);
-    }
+}
+
+Rank PacketTransport::open(std::span<const WiredConnection> wired, const PortEnds& ends,
+                           int slots) {
+  const auto ports = static_cast<std::int32_t>(ends.size());
+  const Rank first = take_ports(ports);
+  OpenPorts opened{ports, {}};
+  std::map<ConnectionKey, std::int32_t> sent;
+  std::map<ConnectionKey, std::int32_t> received;
+  for (const WiredConnection& wires : wired) {
+    const std::int32_t number = take_connection({wires, 2 * slots});
+    connections_[static_cast<std::size_t>(number)].first_port = first;
+    sent[wires.sent_as] = received[wires.received_as] = number;
+    opened.connections.push_back(number);
   }
+  for (std::size_t port = 0; port < ends.size(); ++port) {
+    std::vector<std::int32_t> numbers;
+    for (std::size_t i = 0; ends[port] != nullptr && i < ends[port]->size(); ++i) {
+      const ConnectionEnd& end = (*ends[port])[i];
+      numbers.push_back((end.sends ? sent : received).at(end.key));
+      SimulatedConnection& connection = connections_[static_cast<std::size_t>(numbers.back())];
+      (end.sends ? connection.at_source : connection.at_destination) = static_cast<ConnectionId>(i);
+    }
+    ranks_[static_cast<std::size_t>(first) + port]->open(std::move(numbers), slots);
+  }
+  open_.emplace(first, std::move(opened));
+  return first;
+}
+
+Rank PacketTransport::take_ports(std::int32_t count) {
+  std::vector<Rank>& closed = closed_ports_[count];
+  if (!closed.empty()) {
+    const Rank first = closed.back();
+    closed.pop_back();
+    return first;
+  }
+  const auto first = static_cast<Rank>(ranks_.size());
+  for (std::int32_t i = 0; i < count; ++i) {
+    ranks_.push_back(std::make_unique<RankTransport>(*this, first + i));
+  }
+  return first;
+}
+
+std::int32_t PacketTransport::take_connection(SimulatedConnection connection) {
+  if (free_connections_.empty()) {
+    connections_.push_back(std::move(connection));
+    return static_cast<std::int32_t>(connections_.size() - 1);
+  }
+  const std::int32_t number = free_connections_.back();
+  free_connections_.pop_back();
+  connections_[static_cast<std::size_t>(number)] = std::move(connection);
+  return number;
+}
+
+bool PacketTransport::idle(Rank first_port) const {
+  const std::vector<std::int32_t>& numbers = open_.at(first_port).connections;
+  return std::all_of(numbers.begin(), numbers.end(), [this](std::int32_t number) {
+    return connections_[static_cast<std::size_t>(number)].outstanding == 0;
+  });
+}
+
+void PacketTransport::close(Rank first_port) {
+  GRADHAUL_ASSERT(idle(first_port), "nothing is on its way when ports are closed");
+  const auto opened = open_.find(first_port);
+  for (const std::int32_t number : opened->second.connections) free_connections_.push_back(number);
+  closed_ports_[opened->second.ports].push_back(first_port);
+  open_.erase(opened);
 }
 
 void PacketTransport::send(const Path& path, FlowKind kind, const Packet& packet,
@@ -125,6 +179,7 @@ std::int32_t PacketTransport::add_message(std::int32_t connection, const WriteRe
   Message& added = message(index);
   added = Message{};
   added.connection = connection;
+  ++connection_of(added).outstanding;
   added.credit = request.kind == WriteKind::kCredit;
   added.amount =
       added.credit ? request.slots_returned : static_cast<std::int32_t>(request.length.count);
@@ -138,8 +193,8 @@ std::int32_t PacketTransport::add_message(std::int32_t connection, const WriteRe
 
 void PacketTransport::post(Rank rank, const WriteRequest& request) {
   GRADHAUL_ASSERT(request.length <= kMaxWrite, "no write is longer than the limits say");
-  const std::int32_t number = local_to_connection_[static_cast<std::size_t>(rank)]
-                                                  [static_cast<std::size_t>(request.connection)];
+  const std::int32_t number =
+      ranks_[static_cast<std::size_t>(rank)]->connection(request.connection);
   const std::int32_t index = add_message(number, request);
   Message& added = message(index);
   SimulatedConnection& connection = connection_of(added);
@@ -147,11 +202,12 @@ void PacketTransport::post(Rank rank, const WriteRequest& request) {
   const std::int64_t now = context_.engine.now();
   if (added.credit) {
     ++connection.credits_in_flight;
-    GRADHAUL_ASSERT(connection.credits_in_flight <= 2 * communication_.slots,
+    GRADHAUL_ASSERT(connection.credits_in_flight <= connection.most_in_flight,
                     "no more credits are in flight than the limits say");
   } else {
     connection.arriving.push(index);
     connection.finishing.push(index);
+    connection.payload += added.amount;
     memory_.book(path.source_gpu, {added.amount}, now);
   }
   if (path.kind == PathKind::kInstant) {

@@ -14,10 +14,12 @@
 // message) on PCIe; they cost latency.
 
 #include <algorithm>
+#include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
-#include "core/collective_engine.h"
+#include "core/connection.h"
 #include "core/transport.h"
 #include "sim/injector.h"
 #include "sim/memory_ports.h"
@@ -29,14 +31,33 @@ namespace gradhaul {
 
 class PacketTransport {
  public:
-  PacketTransport(RunContext& context, MemoryPorts& memory, const Communication& communication);
+  PacketTransport(RunContext& context, MemoryPorts& memory);
   ~PacketTransport();
   PacketTransport(const PacketTransport&) = delete;
   PacketTransport& operator=(const PacketTransport&) = delete;
 
-  // Once. ends[r] are those that rank r's engine names; null: it has none.
-  void connect(const Wiring& wiring, const std::vector<const std::vector<ConnectionEnd>*>& ends);
-  Transport& of(Rank rank);
+  // Once, before the run.
+  void add_flows(const Wiring& wiring);
+  // Of each port, the ends of connections that its engine names; null: it has none.
+  using PortEnds = std::vector<const std::vector<ConnectionEnd>*>;
+  // Between events, makes as many ports as there are ends, and joins them by connections of the
+  // wiring that have been added: rank r of these is the port that is returned + r. `slots`: of each
+  // connection. A port is what completions are delivered to.
+  Rank open(std::span<const WiredConnection> wired, const PortEnds& ends, int slots);
+  // Nothing that was posted at these ports is on its way any more, acknowledgements included.
+  bool idle(Rank first_port) const;
+  // Takes these ports back, which are idle.
+  void close(Rank first_port);
+  Transport& of(Rank port);
+  // Data posted so far on the i-th connection of those that were opened with this port, and of all
+  // connections by a queue pair of the wiring.
+  std::int64_t payload(Rank first_port, std::size_t i) const {
+    const std::int32_t number = open_.at(first_port).connections[i];
+    return connections_[static_cast<std::size_t>(number)].payload;
+  }
+  std::int64_t payload_of_queue_pair(std::int32_t queue_pair) const {
+    return queue_pairs_[static_cast<std::size_t>(queue_pair)].payload;
+  }
 
   // The part of Endpoints that concerns messages.
   void on_first_start(const Packet& packet, std::int64_t now);
@@ -54,8 +75,14 @@ class PacketTransport {
 
  private:
   class RankTransport;
+  struct OpenPorts {
+    std::int32_t ports = 0;
+    std::vector<std::int32_t> connections;
+  };
 
   void add_injectors();
+  Rank take_ports(std::int32_t count);
+  std::int32_t take_connection(SimulatedConnection connection);
 
   void post(Rank rank, const WriteRequest& request);
   std::int32_t add_message(std::int32_t connection, const WriteRequest& request);
@@ -124,12 +151,13 @@ class PacketTransport {
 
   RunContext& context_;
   MemoryPorts& memory_;
-  const Communication& communication_;
   const Node& node_;
-  bool free_control_;  // the ideal network: packets have no headers
-  std::vector<std::unique_ptr<RankTransport>> ranks_;
-  std::vector<std::vector<std::int32_t>> local_to_connection_;  // by rank and ConnectionId
+  bool free_control_;                                  // the ideal network: packets have no headers
+  std::vector<std::unique_ptr<RankTransport>> ranks_;  // by port
+  std::map<Rank, OpenPorts> open_;                     // by their first
+  std::map<std::int32_t, std::vector<Rank>> closed_ports_;  // by how many they are
   std::vector<SimulatedConnection> connections_;
+  std::vector<std::int32_t> free_connections_;
   std::vector<Injector> injectors_;  // NICs, node by node; then GPUs where they write through PCIe
   std::vector<QueuePair> queue_pairs_;
   std::vector<ReactionPoint> reactions_;  // by queue pair; none without congestion control

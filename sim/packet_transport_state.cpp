@@ -7,7 +7,7 @@ namespace gradhaul {
 
 void PacketTransport::append_state(StateWords& words) const {
   for (const SimulatedConnection& connection : connections_) {
-    words.add(connection.writes % communication_.queue_pairs);
+    words.add(connection.writes % std::max(1, connection.wires.data.queue_pairs));
     words.add(connection.credits_in_flight);
     for (const auto* queue : {&connection.arriving, &connection.finishing}) {
       words.add(static_cast<std::int64_t>(queue->size()));

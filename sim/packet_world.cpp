@@ -22,7 +22,7 @@ PacketWorld::PacketWorld(const PredictionRequest& request, const Fabric& fabric,
       engine_.send_pauses_by(static_cast<LinkId>(i), plan_.symmetry.home_link(way));
     }
   }
-  transport_ = std::make_unique<PacketTransport>(context_, memory_, request.communication);
+  transport_ = std::make_unique<PacketTransport>(context_, memory_);
   kernels_ = std::make_unique<KernelReducer>(context_, memory_, ranks(), placement.ranks_per_node,
                                              channels());
   const auto all = static_cast<std::size_t>(ranks());
@@ -35,7 +35,8 @@ PacketWorld::PacketWorld(const PredictionRequest& request, const Fabric& fabric,
     ends[static_cast<std::size_t>(rank)] = &engines_.back()->connections();
     kernels_->take_turns(rank, channel_turns(places, rank));
   }
-  transport_->connect(plan_.wiring, ends);
+  transport_->add_flows(plan_.wiring);
+  transport_->open(plan_.wiring.connections, ends, request.communication.slots);
   early_.resize(all);
   begun_.assign(all, false);
   start_times_.assign(all, 0);
@@ -197,17 +198,13 @@ std::int64_t PacketWorld::stalled(LinkId id) const {
   return engine_.stall_elapsed(plan_.symmetry.home_link(id));
 }
 
-std::int64_t PacketWorld::kernel_busy(Rank rank) const {
-  return kernels_->busy(plan_.symmetry.home(rank));
-}
-std::int64_t PacketWorld::kernel_bytes(Rank rank) const {
-  return kernels_->bytes(plan_.symmetry.home(rank));
-}
-std::int64_t PacketWorld::memory_busy(Rank rank) const {
-  return memory_.busy(request_.cluster.gpu_of(plan_.symmetry.home(rank)));
-}
-std::int64_t PacketWorld::memory_bytes(Rank rank) const {
-  return memory_.bytes(request_.cluster.gpu_of(plan_.symmetry.home(rank)));
+GpuUse PacketWorld::gpu_use(int node, int gpu) const {
+  const Cluster& cluster = request_.cluster;
+  if (gpu >= cluster.ranks_per_node) return {};
+  const Rank home = plan_.symmetry.home(node * cluster.ranks_per_node + gpu);
+  const int home_gpu = cluster.gpu_of(home);
+  return {kernels_->bytes(home), kernels_->busy(home), channels(), memory_.bytes(home_gpu),
+          memory_.busy(home_gpu)};
 }
 
 std::uint64_t PacketWorld::digest() const {

@@ -14,6 +14,7 @@
 #include "core/placement.h"
 #include "core/prediction_request.h"
 #include "core/result.h"
+#include "sim/finished_run.h"
 #include "sim/kernel_reducer.h"
 #include "sim/packet_transport.h"
 #include "sim/recurrence.h"
@@ -22,7 +23,7 @@
 
 namespace gradhaul {
 
-class PacketWorld final : private Endpoints, private CompletionRouter {
+class PacketWorld final : public FinishedRun, private Endpoints, private CompletionRouter {
  public:
   // `count` elements of a rank's message. References outlive the world. Throws SimulationError.
   PacketWorld(const PredictionRequest& request, const Fabric& fabric, const Placement& placement,
@@ -52,28 +53,27 @@ class PacketWorld final : private Endpoints, private CompletionRouter {
   std::int64_t completion_time(Rank rank) const {
     return completion_times_[static_cast<std::size_t>(plan_.symmetry.home(rank))];
   }
-  std::int64_t end() const;
-  const LinkState& link(LinkId link) const { return engine_.state(plan_.symmetry.home_link(link)); }
-  // How long the link's transmitter was busy until then, and how long it waited for credits.
-  std::int64_t busy(LinkId link) const;
-  std::int64_t stalled(LinkId link) const;
-  // What a lossless link was paused until now.
-  LosslessBuffers::Totals pauses(LinkId link) const {
+  std::int64_t end() const override;
+  const LinkState& link(LinkId link) const override {
+    return engine_.state(plan_.symmetry.home_link(link));
+  }
+  std::int64_t busy(LinkId link) const override;
+  std::int64_t stalled(LinkId link) const override;
+  LosslessBuffers::Totals pauses(LinkId link) const override {
     return engine_.pauses(plan_.symmetry.home_link(link));
   }
+  std::int64_t notifications(int node, int nic) const override {
+    return transport_->notifications(node, nic);
+  }
+  GpuUse gpu_use(int node, int gpu) const override;
   std::uint64_t digest() const;
   std::int64_t bytes_sent(Rank rank) const;
-  // Time and bytes of the rank's kernels, all channels together, and of its GPU's memory.
-  std::int64_t kernel_busy(Rank rank) const;
-  std::int64_t kernel_bytes(Rank rank) const;
-  std::int64_t memory_busy(Rank rank) const;
-  std::int64_t memory_bytes(Rank rank) const;
   const PacketEngine& engine() const { return engine_; }
   const PacketTransport& transport() const { return *transport_; }
-  const Fabric& fabric() const { return fabric_; }
+  const Fabric& fabric() const override { return fabric_; }
   int channels() const { return plan_.schedule->channels(); }
   // Of the rank that was last; of several, the lowest.
-  std::vector<TracePart> critical_path() const;
+  std::vector<TracePart> critical_path() const override;
   // What the simulator checks of itself at the end: nothing lost, nothing faster than its rate.
   void check() const;
 

@@ -38,6 +38,10 @@ enum class RunEvent : std::uint8_t {
   kInjectorWake,
   kReduceDone,
   kNotified,
+  // Of several collectives beside each other (sim/task_world.h):
+  kTaskStart,
+  kComputeDone,
+  kBackground,
 };
 
 }  // namespace gradhaul

@@ -24,8 +24,11 @@ enum class Cause : std::uint8_t {
   kFlag,        // host and kernel telling each other
   kLaunch,      // the collective's kernel starts
   kSlots,       // the way back of a slot that the next write had to wait for
+  kLateStart,   // another rank's program had reached the collective before
+  kCompute,     // a computation
+  kSlowed,      // its kernels had to share the GPU with those of collectives
 };
-inline constexpr int kCauses = 11;
+inline constexpr int kCauses = 14;
 const char* name_of(Cause cause);
 
 struct TracePart {

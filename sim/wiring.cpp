@@ -27,14 +27,14 @@ struct DmaFlows {
 
 class WiringBuilder {
  public:
-  WiringBuilder(const Fabric& fabric, const Placement& placement,
-                const Communication& communication, std::uint64_t seed)
+  WiringBuilder(const Fabric& fabric, const Placement& placement, const Membership& members,
+                const WiringSettings& settings)
       : fabric_(fabric),
         cluster_(fabric.cluster()),
         node_(fabric.cluster().node),
         placement_(placement),
-        communication_(communication),
-        seed_(seed),
+        members_(members),
+        settings_(settings),
         free_control_(cluster_.network.kind == NetworkKind::kIdeal),
         places_(ring_places(placement)) {
     dma_flows_.resize(static_cast<std::size_t>(cluster_.nodes * node_.nic_count * node_.gpu_count));
@@ -57,8 +57,8 @@ class WiringBuilder {
     FlowSpec spec;
   };
 
-  int node_of(Rank rank) const { return rank / placement_.ranks_per_node; }
-  int gpu_of(Rank rank) const { return rank % placement_.ranks_per_node; }
+  int node_of(Rank rank) const { return members_.gpu(rank) / node_.gpu_count; }
+  int gpu_of(Rank rank) const { return members_.gpu(rank) % node_.gpu_count; }
   FlowId add_flow(Route route, TrafficClass traffic_class, FlowKind kind, bool data,
                   const Order& order, FlowId answers = kNone);
   FlowId add_flow_of(const ConnectionKey& key, bool credit, Route route, FlowKind kind, bool data,
@@ -74,8 +74,8 @@ class WiringBuilder {
   const Cluster& cluster_;
   const Node& node_;
   const Placement& placement_;
-  const Communication& communication_;
-  std::uint64_t seed_;
+  const Membership& members_;
+  WiringSettings settings_;
   bool free_control_;  // the ideal network: credits and acknowledgements cost nothing
   RingPlaces places_;
   std::vector<DmaFlows> dma_flows_;  // by node, NIC and GPU; made when first used
@@ -163,7 +163,7 @@ void WiringBuilder::take_nic_path(const ConnectionKey& key, const Hop& hop, bool
   const auto set = [&](FlowKind kind, FlowId flow) {
     path.flows[static_cast<std::size_t>(kind)] = flow;
   };
-  add_queue_pairs(path, credit ? 1 : communication_.queue_pairs);
+  add_queue_pairs(path, credit ? 1 : settings_.queue_pairs);
   add_wires(key, hop, credit, path);
   if (credit) return;
   const DmaFlows& source = dma_flows(from, hop.source_nic, reading);
@@ -183,7 +183,7 @@ void WiringBuilder::add_wires(const ConnectionKey& key, const Hop& hop, bool cre
   // Flows of later queue pairs follow in their numbers, since nothing else tells them apart.
   for (int pair = path.ways - 1; pair >= 0; --pair) {
     const auto port = [&](bool answers) {
-      return udp_source_port(seed_, key, credit, pair, answers);
+      return udp_source_port(settings_.seed, key, credit, pair, answers);
     };
     Route there = fabric_.wire(from, hop.source_nic, to, hop.destination_nic, port(false));
     path.flows[static_cast<std::size_t>(FlowKind::kWire)] =
@@ -225,7 +225,7 @@ void WiringBuilder::take_peer_path(const ConnectionKey& key, const Hop& hop, boo
 // Of a credit, `hop` is that of the data turned round.
 Path WiringBuilder::path_between(const ConnectionKey& key, const Hop& hop, bool credit) {
   Path path;
-  if (credit && free_control_) return path;
+  if (credit && (free_control_ || !settings_.credits)) return path;
   if (hop.source_nic >= 0) {
     take_nic_path(key, hop, credit, path);
   } else {
@@ -235,7 +235,7 @@ Path WiringBuilder::path_between(const ConnectionKey& key, const Hop& hop, bool 
 }
 
 void WiringBuilder::add_connection(const ConnectionKey& key) {
-  const Hop hop = hop_between(placement_, cluster_, key.channel, key.source, key.destination);
+  const Hop hop = members_.hop(key.channel, key.source, key.destination);
   Hop back;
   back.source = hop.destination;
   back.destination = hop.source;
@@ -277,7 +277,13 @@ Wiring WiringBuilder::finish() {
 
 Wiring wire_up(const Fabric& fabric, const Placement& placement, const Communication& communication,
                std::uint64_t seed, std::vector<ConnectionKey> keys) {
-  WiringBuilder builder(fabric, placement, communication, seed);
+  const WholeCluster members(placement, fabric.cluster());
+  return wire_up(fabric, placement, members, {communication.queue_pairs, seed}, std::move(keys));
+}
+
+Wiring wire_up(const Fabric& fabric, const Placement& placement, const Membership& members,
+               const WiringSettings& settings, std::vector<ConnectionKey> keys) {
+  WiringBuilder builder(fabric, placement, members, settings);
   std::sort(keys.begin(), keys.end(), [&](const ConnectionKey& a, const ConnectionKey& b) {
     return std::pair(builder.shape(a), a) < std::pair(builder.shape(b), b);
   });
@@ -292,6 +298,27 @@ Wiring wire_up(const Fabric& fabric, const Placement& placement, const Communica
     }
   }
   return wiring;
+}
+
+void append(Wiring& all, Wiring more) {
+  const auto flows = static_cast<FlowId>(all.flows.size());
+  const auto queue_pairs = static_cast<std::int32_t>(all.queue_pairs.size());
+  const auto places = static_cast<std::int32_t>(2 * all.connections.size());
+  for (FlowSpec& spec : more.flows) {
+    if (spec.answers != kNone) spec.answers += flows;
+    all.flows.push_back(std::move(spec));
+  }
+  for (WiredConnection& connection : more.connections) {
+    for (Path* path : {&connection.data, &connection.credit}) {
+      path->place += places;
+      if (path->first_queue_pair != kNone) path->first_queue_pair += queue_pairs;
+      for (FlowId& flow : path->flows) {
+        if (flow != kNone) flow += flows;
+      }
+    }
+    all.connections.push_back(connection);
+  }
+  all.queue_pairs.insert(all.queue_pairs.end(), more.queue_pairs.begin(), more.queue_pairs.end());
 }
 
 std::vector<const Path*> in_place_order(const Wiring& wiring) {

@@ -14,6 +14,7 @@
 
 #include "core/communication.h"
 #include "core/connection.h"
+#include "core/membership.h"
 #include "core/placement.h"
 #include "sim/packet.h"
 
@@ -89,6 +90,18 @@ constexpr std::int32_t gpu_injector(const Cluster& cluster, int of_node, int gpu
 // SimulationError where no path leads from one to the other.
 Wiring wire_up(const Fabric& fabric, const Placement& placement, const Communication& communication,
                std::uint64_t seed, std::vector<ConnectionKey> keys);
+
+struct WiringSettings {
+  int queue_pairs = 1;  // of a connection
+  std::uint64_t seed = 1;
+  bool credits = true;  // false: nobody returns slots on these connections
+};
+// The same for ranks that are only some of the cluster's, or none of its: `placement` is theirs.
+Wiring wire_up(const Fabric& fabric, const Placement& placement, const Membership& members,
+               const WiringSettings& settings, std::vector<ConnectionKey> keys);
+
+// One more wiring of the same fabric, numbered after all that is there.
+void append(Wiring& all, Wiring more);
 
 // All paths by their places.
 std::vector<const Path*> in_place_order(const Wiring& wiring);

@@ -13,7 +13,7 @@ double share(std::int64_t part, std::int64_t whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
 
-void add_links(const PacketWorld& world, std::vector<ResourceUse>& uses) {
+void add_links(const FinishedRun& world, std::vector<ResourceUse>& uses) {
   const Fabric& fabric = world.fabric();
   for (std::size_t i = 0; i < fabric.links().size(); ++i) {
     const Link& link = fabric.links()[i];
@@ -26,34 +26,37 @@ void add_links(const PacketWorld& world, std::vector<ResourceUse>& uses) {
   }
 }
 
-void add_gpus(const PacketWorld& world, std::vector<ResourceUse>& uses) {
+void add_gpus(const FinishedRun& world, std::vector<ResourceUse>& uses) {
   const Cluster& cluster = world.fabric().cluster();
-  for (Rank rank = 0; rank < world.ranks(); ++rank) {
-    const int node = rank / cluster.ranks_per_node;
-    const int gpu = rank % cluster.ranks_per_node;
-    ResourceUse& reduce = uses[static_cast<std::size_t>(world.fabric().reduce_resource(node, gpu))];
-    reduce.bytes = {world.kernel_bytes(rank)};
-    reduce.utilisation = share(world.kernel_busy(rank), world.end() * world.channels());
-    ResourceUse& memory = uses[static_cast<std::size_t>(world.fabric().memory_resource(node, gpu))];
-    memory.bytes = {world.memory_bytes(rank)};
-    memory.utilisation = share(world.memory_busy(rank), world.end());
+  for (int node = 0; node < cluster.nodes; ++node) {
+    for (int gpu = 0; gpu < cluster.node.gpu_count; ++gpu) {
+      const GpuUse did = world.gpu_use(node, gpu);
+      ResourceUse& reduce =
+          uses[static_cast<std::size_t>(world.fabric().reduce_resource(node, gpu))];
+      reduce.bytes = {did.reduced};
+      reduce.utilisation = share(did.kernel_time, world.end() * did.channels);
+      ResourceUse& memory =
+          uses[static_cast<std::size_t>(world.fabric().memory_resource(node, gpu))];
+      memory.bytes = {did.memory_bytes};
+      memory.utilisation = share(did.memory_time, world.end());
+    }
   }
 }
 
-void add_notifications(const PacketWorld& world, std::map<std::string, PortCounters>& ports) {
+void add_notifications(const FinishedRun& world, std::map<std::string, PortCounters>& ports) {
   const Cluster& cluster = world.fabric().cluster();
   if (!cluster.network.congestion.dcqcn) return;
   for (int node = 0; node < cluster.nodes; ++node) {
     for (int nic = 0; nic < cluster.node.nic_count; ++nic) {
       const std::string name = "node" + std::to_string(node) + ".nic" + std::to_string(nic);
-      ports[name].cnp = world.transport().notifications(node, nic);
+      ports[name].cnp = world.notifications(node, nic);
     }
   }
 }
 
 }  // namespace
 
-std::vector<ResourceUse> resource_uses(const PacketWorld& world) {
+std::vector<ResourceUse> resource_uses(const FinishedRun& world) {
   std::vector<ResourceUse> uses = named_uses(world.fabric().resources());
   add_links(world, uses);
   add_gpus(world, uses);
@@ -61,7 +64,7 @@ std::vector<ResourceUse> resource_uses(const PacketWorld& world) {
   return uses;
 }
 
-std::vector<PortCounters> port_counters(const PacketWorld& world) {
+std::vector<PortCounters> port_counters(const FinishedRun& world) {
   std::map<std::string, PortCounters> ports;
   for (std::size_t i = 0; i < world.fabric().links().size(); ++i) {
     const Link& link = world.fabric().links()[i];
@@ -91,11 +94,11 @@ std::vector<PortCounters> port_counters(const PacketWorld& world) {
   return counters;
 }
 
-std::vector<TimePart> time_parts(const PacketWorld& world) {
+std::vector<TimePart> time_parts(const FinishedRun& world) {
   return time_parts(world.critical_path(), world.fabric().resources());
 }
 
-std::string limited_by(const PacketWorld& world, const std::vector<ResourceUse>& resources) {
+std::string limited_by(const FinishedRun& world, const std::vector<ResourceUse>& resources) {
   return limiting_resource(world.critical_path(), world.fabric().resources(), resources);
 }
 

@@ -1,24 +1,24 @@
 #pragma once
 
-// What a finished packet world says about itself, in the terms of core/result.h.
+// What a finished run in the packet model says about itself, in the terms of core/result.h.
 
 #include <string>
 #include <vector>
 
 #include "core/result.h"
-#include "sim/packet_world.h"
+#include "sim/finished_run.h"
 
 namespace gradhaul {
 
 // Utilisation of the busier direction, bytes of both, and the share of the critical path, by
 // resource in the order of names; only resources that did something.
-std::vector<ResourceUse> resource_uses(const PacketWorld& world);
+std::vector<ResourceUse> resource_uses(const FinishedRun& world);
 // Ports whose counters are not all zero, in the order of their names.
-std::vector<PortCounters> port_counters(const PacketWorld& world);
+std::vector<PortCounters> port_counters(const FinishedRun& world);
 // The largest first.
-std::vector<TimePart> time_parts(const PacketWorld& world);
+std::vector<TimePart> time_parts(const FinishedRun& world);
 
 // What a row is limited by; see sim/path_report.h.
-std::string limited_by(const PacketWorld& world, const std::vector<ResourceUse>& resources);
+std::string limited_by(const FinishedRun& world, const std::vector<ResourceUse>& resources);
 
 }  // namespace gradhaul

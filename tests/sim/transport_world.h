@@ -27,7 +27,7 @@ class TransportWorld final : private Endpoints, private CompletionRouter {
         engine_(fabric_, *this),
         context_{fabric_, engine_, blame_, *this},
         memory_(cluster.nodes * cluster.node.gpu_count, cluster.node.gpu.memory_bandwidth),
-        transport_(context_, memory_, communication_),
+        transport_(context_, memory_),
         kernels_(context_, memory_, cluster.ranks(), cluster.ranks_per_node, streams),
         sinks_(ends_.size(), nullptr) {
     std::vector<const std::vector<ConnectionEnd>*> pointers;
@@ -39,7 +39,9 @@ class TransportWorld final : private Endpoints, private CompletionRouter {
       }
     }
     pointers.resize(static_cast<std::size_t>(cluster.ranks()), nullptr);
-    transport_.connect(wire_up(fabric_, placement_, communication_, 1, keys), pointers);
+    const Wiring wiring = wire_up(fabric_, placement_, communication_, 1, keys);
+    transport_.add_flows(wiring);
+    transport_.open(wiring.connections, pointers, communication_.slots);
     context_.cause = origin_ = blame_.start();
   }
 
