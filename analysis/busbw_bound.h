@@ -18,8 +18,8 @@ namespace gradhaul {
 // latency only lower it); infinity where nothing limits it.
 double busbw_bound(const Cluster& cluster, Collective collective);
 
-// Aborts where a row's busbw exceeds `bound` and its algorithm is no tree; where it is one, adds a
-// note instead, unless there is one already.
+// Aborts where a row's busbw exceeds `bound` and its algorithm is a ring or pairwise exchange;
+// where it is another, adds a note instead, unless there is one already.
 void enforce_busbw_bound(const ResultRow& row, double bound, std::vector<std::string>& notes);
 
 }  // namespace gradhaul

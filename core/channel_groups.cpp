@@ -1,6 +1,7 @@
 #include "core/channel_groups.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "core/collective_algorithms.h"
 
@@ -49,19 +50,31 @@ std::vector<std::vector<int>> channel_groups(const Placement& placement, const C
 }
 
 std::int64_t grouped_connections(std::size_t groups, Rank ranks, Collective collective,
-                                 Algorithm algorithm) {
+                                 Algorithm algorithm, int ranks_per_node) {
   const auto times = static_cast<std::int64_t>(groups);
   const std::int64_t others = ranks - 1;
+  const std::int64_t nodes = ranks / ranks_per_node;
+  const std::int64_t within = (ranks_per_node - 1) * nodes;  // of a rank, once there or back
+  const std::int64_t dimensions = std::bit_width(static_cast<std::uint64_t>(ranks)) - 1;
   switch (running_algorithm(collective, algorithm)) {
     case Algorithm::kPairwise:
       return times * ranks * (collective == Collective::kSendRecv ? 1 : others);
     case Algorithm::kTree:
+    case Algorithm::kParameterServer:
       return times * 2 * others;  // up and down
     case Algorithm::kDoubleBinaryTree:
       return times * 4 * others;
-    default:
-      return times * ranks;
+    case Algorithm::kHierarchical:
+      if (collective == Collective::kAllToAll) return times * ranks * (within + nodes - 1);
+      return times * ranks * (2 * within + 2 * nodes - 2);
+    case Algorithm::kHalvingDoubling:
+      return times * ranks * 2 * dimensions;
+    case Algorithm::kRecursiveDoubling:
+      return times * ranks * dimensions;
+    case Algorithm::kRing:
+      break;
   }
+  return times * ranks;
 }
 
 }  // namespace gradhaul

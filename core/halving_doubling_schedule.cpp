@@ -24,10 +24,12 @@ HalvingDoublingSchedule::HalvingDoublingSchedule(const MessagePlan& plan,
   for (int channel = 0; channel < plan.channels(); ++channel) {
     Cut& cut = cuts_.emplace_back();
     cut.slices = plan.slices_per_chunk(channel);
-    const std::int64_t largest = plan.chunk(channel, 0).count;
-    while (cut.group < plan.parts() && 2 * cut.group * largest <= plan.slot_elements()) {
-      cut.group *= 2;
-    }
+    // The first chunks are the largest.
+    const auto fit = [&](std::int64_t chunks) {
+      const Span last = plan.chunk(channel, static_cast<int>(chunks) - 1);
+      return last.first + last.count - plan.channel(channel).first <= plan.slot_elements();
+    };
+    while (cut.group < plan.parts() && fit(2 * cut.group)) cut.group *= 2;
     for (const Role role : {Role::kMember, Role::kHost, Role::kGuest}) add_phases(cut, role);
   }
 }

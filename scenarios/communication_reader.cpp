@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
+#include "core/collective_algorithms.h"
 #include "scenarios/workload_reader.h"
 
 namespace gradhaul {
@@ -30,18 +32,50 @@ void read_profile(MappingReader& reader, Communication& communication) {
   reader.choice("profile", {.otherwise = {"gradhaul"}, .available = {"gradhaul"}});
 }
 
-void read_algorithm(MappingReader& reader, const Workload& workload, Communication& communication) {
-  constexpr std::array kAlgorithms{Algorithm::kRing, Algorithm::kDoubleBinaryTree};
+constexpr std::array kAlgorithms{
+    Algorithm::kRing,
+    Algorithm::kTree,
+    Algorithm::kDoubleBinaryTree,
+    Algorithm::kHierarchical,
+    Algorithm::kHalvingDoubling,
+    Algorithm::kRecursiveDoubling,
+    Algorithm::kParameterServer,
+    Algorithm::kPairwise,
+};
+
+// A level within nodes, and one across them.
+void check_levels(MappingReader& reader, Algorithm algorithm, const Cluster& cluster) {
+  if (!needs_two_levels(algorithm)) return;
+  const std::string_view lack = cluster.nodes < 2            ? "one node"
+                                : cluster.ranks_per_node < 2 ? "one rank in each node"
+                                                             : "";
+  if (lack.empty()) return;
+  reader.report("algorithm",
+                fmt::format("algorithm: {} has a level within nodes and one across them, and the "
+                            "cluster has {}; all others do without",
+                            name_of(algorithm), lack));
+}
+
+void read_algorithm(MappingReader& reader, const Workload& workload, const Cluster* cluster,
+                    Communication& communication) {
+  std::vector<std::string_view> names;
+  for (const Algorithm algorithm : kAlgorithms) names.push_back(name_of(algorithm));
+  const std::span<const Algorithm> possible = algorithms_of(workload.collective);
   communication.algorithm = kAlgorithms[reader.choice(
       "algorithm",
-      {.otherwise = {"ring"},
-       .available = {"ring", "double_binary_tree"},
-       .unavailable = {"tree", "hierarchical", "halving_doubling", "parameter_server", "auto"}})];
-  if (communication.algorithm != Algorithm::kRing &&
-      workload.collective != Collective::kAllReduce) {
-    reader.report("algorithm", fmt::format("algorithm: {} has a way of its own and takes no "
-                                           "algorithm; leave the key out",
-                                           collective_name(workload.collective)));
+      {.otherwise = {name_of(possible.front())}, .available = names, .unavailable = {"auto"}})];
+  const Algorithm running = running_algorithm(workload.collective, communication.algorithm);
+  if (!has_algorithm(workload.collective, running)) {
+    std::string offer;
+    for (const Algorithm algorithm : possible) {
+      if (!offer.empty()) offer += algorithm == possible.back() ? " or " : ", ";
+      offer += name_of(algorithm);
+    }
+    reader.report("algorithm",
+                  fmt::format("algorithm: there is no {} of {}, which takes {}", name_of(running),
+                              collective_name(workload.collective), offer));
+  } else if (cluster != nullptr) {
+    check_levels(reader, running, *cluster);
   }
   reader.fixed("protocol", "simple", {"ll", "ll128", "auto"});
 }
@@ -197,7 +231,7 @@ Communication read_communication(MappingReader& reader, const Workload& workload
                                  const Cluster* cluster) {
   Communication communication;
   read_profile(reader, communication);
-  read_algorithm(reader, workload, communication);
+  read_algorithm(reader, workload, cluster, communication);
   read_channels(reader, communication);
   read_slots(reader, workload, communication);
   read_fixed(reader);

@@ -30,7 +30,8 @@ void check_flows(MappingReader& reader, const Scenario& scenario) {
   const Collective collective = scenario.workload.collective;
   const Algorithm algorithm = scenario.communication.algorithm;
   Cluster cluster = scenario.cluster;
-  std::int64_t flows = grouped_connections(1, cluster.ranks(), collective, algorithm);
+  std::int64_t flows =
+      grouped_connections(1, cluster.ranks(), collective, algorithm, cluster.ranks_per_node);
   if (flows <= kMostGroupedConnections) {
     if (cluster.nodes > 1) {
       cluster.network.topology =
@@ -38,7 +39,8 @@ void check_flows(MappingReader& reader, const Scenario& scenario) {
     }
     const Placement placement = place(cluster, scenario.communication, collective);
     const std::size_t groups = channel_groups(placement, cluster).size();
-    flows = grouped_connections(groups, cluster.ranks(), collective, algorithm);
+    flows =
+        grouped_connections(groups, cluster.ranks(), collective, algorithm, cluster.ranks_per_node);
   }
   if (flows <= kMostGroupedConnections) return;
   reader.report("fidelity",

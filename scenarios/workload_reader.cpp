@@ -163,12 +163,13 @@ std::string_view collective_name(Collective collective) {
 
 Workload read_workload(MappingReader& reader, std::vector<std::string>& notes) {
   Workload workload;
-  constexpr std::array kCollectives{Collective::kAllReduce, Collective::kAllToAll,
-                                    Collective::kSendRecv};
+  constexpr std::array kCollectives{Collective::kAllReduce, Collective::kReduceScatter,
+                                    Collective::kAllGather, Collective::kBroadcast,
+                                    Collective::kAllToAll,  Collective::kSendRecv};
+  std::vector<std::string_view> names;
+  for (const Collective collective : kCollectives) names.push_back(collective_name(collective));
   workload.collective = kCollectives[reader.choice(
-      "collective", {.otherwise = {"all_reduce"},
-                     .available = {"all_reduce", "all_to_all", "send_recv"},
-                     .unavailable = {"reduce_scatter", "all_gather", "broadcast", "reduce"}})];
+      "collective", {.otherwise = {"all_reduce"}, .available = names, .unavailable = {"reduce"}})];
   check_alternatives(reader);
   const TreeNode* given = reader.node() == nullptr ? nullptr : reader.node()->find("datatype");
   const bool scalar = given != nullptr && given->kind == TreeKind::kScalar;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/collective_algorithms.h"
+
 namespace gradhaul {
 namespace {
 
@@ -90,8 +92,7 @@ Duration waiting(const PredictionRequest& request, const ResourceLoad& load,
                  const CollectiveChain& chain, const AnalyticBracket& bracket) {
   const Duration lesser = std::min(bracket.load, bracket.chain);
   if (request.workload.collective == Collective::kAllToAll) return bracket.load + lesser;
-  const bool ring = request.workload.collective == Collective::kAllReduce &&
-                    request.communication.algorithm == Algorithm::kRing;
+  const bool ring = runs_rings(request.workload.collective, request.communication.algorithm);
   if (!ring || bracket.shares_pcie) return lesser;
   const std::int64_t burst = std::min<std::int64_t>(request.communication.slots, chain.slices);
   const Sharing sharing = sharing_of(load, burst);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "core/collective_algorithms.h"
 #include "sim/connection_traffic.h"
+#include "sim/played_chain.h"
 
 namespace gradhaul {
 namespace {
@@ -19,12 +21,13 @@ class ChainFinder {
         slot_(element_ * elements_of_slot(request)) {}
 
   CollectiveChain longest(const PredictionRequest& request) {
-    const bool all_reduce = request.workload.collective == Collective::kAllReduce;
-    const bool ring = request.communication.algorithm == Algorithm::kRing;
+    const Collective collective = request.workload.collective;
+    const Algorithm algorithm = running_algorithm(collective, request.communication.algorithm);
+    const bool trees = runs_trees(collective, algorithm) && collective == Collective::kAllReduce;
     for (int channel = 0; channel < chunks_.channels(); ++channel) {
-      if (all_reduce && ring) {
-        follow_ring(channel);
-      } else if (all_reduce) {
+      if (algorithm == Algorithm::kRing && collective != Collective::kBroadcast) {
+        follow_ring(channel, collective);
+      } else if (trees) {
         for (int lane = 0; lane < chunks_.lanes(); lane += 2) follow_tree(channel, lane);
       } else {
         follow_pairs(channel);
@@ -48,7 +51,7 @@ class ChainFinder {
     return std::max(latency_.message(step.hop, slice).spacing, work_of(step, slice));
   }
   void offer(const std::vector<ChainStep>& steps, Bytes chunk);
-  void follow_ring(int channel);
+  void follow_ring(int channel, Collective collective);
   void follow_tree(int channel, int lane);
   Duration climb(int channel, int lane, Rank rank, Bytes slice, std::vector<ChainStep>& steps);
   Duration descend(int channel, int lane, Rank rank, Bytes slice, std::vector<ChainStep>& steps);
@@ -85,9 +88,12 @@ void ChainFinder::offer(const std::vector<ChainStep>& steps, Bytes chunk) {
 
 // The chain from each place of the ring, by sums over the hops; only the longest
 // of a channel is put together.
-void ChainFinder::follow_ring(int channel) {
+void ChainFinder::follow_ring(int channel, Collective collective) {
   const std::vector<Rank>& ring = placement_.rings[static_cast<std::size_t>(channel)];
   const std::size_t n = ring.size();
+  const std::size_t reductions = collective == Collective::kAllGather ? 0 : n - 1;
+  const std::size_t copies = collective == Collective::kReduceScatter ? 0 : n - 1;
+  const std::size_t steps_of_chain = reductions + copies;
   std::vector<Hop> hops;
   for (std::size_t p = 0; p < n; ++p) hops.push_back(hop(channel, ring[p], ring[(p + 1) % n]));
   std::int64_t best = -1;
@@ -105,7 +111,7 @@ void ChainFinder::follow_ring(int channel) {
       }
       summed_for = slice;
     }
-    const std::int64_t whole = sums[p + 2 * n - 2] - sums[p];
+    const std::int64_t whole = sums[p + steps_of_chain] - sums[p];
     if (whole > best) {
       best = whole;
       best_place = p;
@@ -114,9 +120,9 @@ void ChainFinder::follow_ring(int channel) {
   }
   if (best < 0) return;
   std::vector<ChainStep> steps;
-  for (std::size_t i = 0; i < 2 * n - 2; ++i) {
+  for (std::size_t i = 0; i < steps_of_chain; ++i) {
     steps.push_back(
-        {hops[(best_place + i) % n], i < n - 1 ? ReduceKind::kReduce : ReduceKind::kCopy, 1});
+        {hops[(best_place + i) % n], i < reductions ? ReduceKind::kReduce : ReduceKind::kCopy, 1});
   }
   offer(steps, best_chunk);
 }
@@ -187,6 +193,12 @@ void ChainFinder::follow_pairs(int channel) {
 
 CollectiveChain longest_chain(const PredictionRequest& request, const Placement& placement,
                               const Schedule& chunks, HopLatency& latency) {
+  const Collective collective = request.workload.collective;
+  const Algorithm algorithm = running_algorithm(collective, request.communication.algorithm);
+  const bool shaped = algorithm == Algorithm::kPairwise ||
+                      (algorithm == Algorithm::kRing && collective != Collective::kBroadcast) ||
+                      (collective == Collective::kAllReduce && runs_trees(collective, algorithm));
+  if (!shaped) return longest_played_chain(request, placement, chunks, latency);
   return ChainFinder(request, placement, chunks, latency).longest(request);
 }
 

@@ -11,7 +11,9 @@
 //
 //   ring                 2 (N - 1) hops from where a chunk starts: N - 1 reductions, N - 1 copies
 //   double binary tree   up from a leaf, a reduction for each child on the way, and down to a leaf
-//   all_to_all, send_recv   one hop and a copy
+//   reduce_scatter, all_gather   N - 1 hops of it
+//   pairwise exchanges   one hop and a copy
+//   all others           found by playing the schedule (sim/played_chain.h)
 //
 // Every stage serves a chunk's slices one at a time and in order, so no run is faster than L.
 

@@ -1,56 +1,53 @@
 #include "sim/connection_traffic.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 #include <vector>
 
 namespace gradhaul {
 namespace {
 
-// The connections that the items of one lane send on, as long as these stay the same.
+// The connections that the items of one lane send on, in the order in which it first does.
 class LaneSends {
  public:
   LaneSends(Bytes element, std::int64_t slot_elements, TrafficSink& sink)
       : element_(element), slot_elements_(slot_elements), sink_(sink) {}
 
   void add(Rank rank, int channel, const Item& item) {
-    bool same = true;
-    for (int i = 0; i < item.send_count; ++i) {
-      const ItemSend& send = item.sends[static_cast<std::size_t>(i)];
-      if (send.span.count > 0 && find(send) == nullptr) same = false;
-    }
-    if (!same) flush();
     for (int i = 0; i < item.send_count; ++i) {
       const ItemSend& send = item.sends[static_cast<std::size_t>(i)];
       if (send.span.count == 0) continue;
-      ConnectionTraffic* known = find(send);
-      if (known == nullptr) {
-        known = &current_[static_cast<std::size_t>(count_++)];
-        *known = {};
-        known->key = {channel, rank, send.peer, send.stream};
-      }
-      known->add(element_ * slot_elements_, send.span.count / slot_elements_);
-      known->add(element_ * (send.span.count % slot_elements_), 1);
+      ConnectionTraffic& traffic = find({channel, rank, send.peer, send.stream});
+      traffic.add(element_ * slot_elements_, send.span.count / slot_elements_);
+      traffic.add(element_ * (send.span.count % slot_elements_), 1);
     }
   }
   void flush() {
-    for (int i = 0; i < count_; ++i) sink_.on_connection(current_[static_cast<std::size_t>(i)]);
-    count_ = 0;
+    for (const ConnectionTraffic& traffic : traffic_) sink_.on_connection(traffic);
+    traffic_.clear();
+    places_.clear();
+    last_ = 0;
   }
 
  private:
-  ConnectionTraffic* find(const ItemSend& send) {
-    for (int i = 0; i < count_; ++i) {
-      ConnectionTraffic& known = current_[static_cast<std::size_t>(i)];
-      if (known.key.destination == send.peer && known.key.stream == send.stream) return &known;
+  // Most lanes meet few peers, or each again and again in the same order.
+  ConnectionTraffic& find(const ConnectionKey& key) {
+    for (std::size_t tried = 0; tried < std::min<std::size_t>(traffic_.size(), 2); ++tried) {
+      const std::size_t place = (last_ + tried) % traffic_.size();
+      if (traffic_[place].key == key) return traffic_[last_ = place];
     }
-    return nullptr;
+    const auto [known, added] = places_.try_emplace({key.destination, key.stream}, traffic_.size());
+    if (added) traffic_.emplace_back().key = key;
+    return traffic_[last_ = known->second];
   }
 
   Bytes element_;
   std::int64_t slot_elements_;
   TrafficSink& sink_;
-  std::array<ConnectionTraffic, kMaxPeersOfItem> current_{};
-  int count_ = 0;
+  std::vector<ConnectionTraffic> traffic_;
+  std::map<std::pair<Rank, int>, std::size_t> places_;  // by destination and stream
+  std::size_t last_ = 0;
 };
 
 void add_operations(const Item& item, Bytes element, std::int64_t slot_elements,

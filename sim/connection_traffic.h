@@ -59,9 +59,8 @@ ScheduleRequest schedule_request(const PredictionRequest& request, std::int64_t 
 std::unique_ptr<Schedule> chunk_schedule(const PredictionRequest& request,
                                          const Placement& placement, std::int64_t count);
 
-// Tells `sink` of each connection once, at its source, ranks in order. Relies on a lane's sends to
-// a peer following each other, as in every schedule of core/make_schedule.h. Of a ring, where all
-// ranks together have O(ranks^2) items, the sums are known and nothing is walked.
+// Tells `sink` of each connection once, at its source, ranks in order. Of an all-reduce around a
+// ring, where all ranks together have O(ranks^2) items, the sums are known and nothing is walked.
 void count_traffic(const PredictionRequest& request, const Placement& placement, std::int64_t count,
                    TrafficSink& sink);
 // The same by walking the items, whatever the schedule.

@@ -6,7 +6,9 @@
 #include <tuple>
 
 #include "core/channel_groups.h"
+#include "core/collective_algorithms.h"
 #include "sim/connection_traffic.h"
+#include "sim/item_sources.h"
 
 namespace gradhaul {
 namespace {
@@ -23,9 +25,11 @@ class FlowPlanner {
         slot_elements_(elements_of_slot(request)) {}
 
   FlowPlan plan() {
-    const bool ring = request_.workload.collective == Collective::kAllReduce &&
-                      request_.communication.algorithm == Algorithm::kRing;
+    const Collective collective = request_.workload.collective;
+    const Algorithm algorithm = running_algorithm(collective, request_.communication.algorithm);
+    const bool ring = algorithm == Algorithm::kRing && collective != Collective::kBroadcast;
     plan_.ring = ring;
+    pairwise_ = algorithm == Algorithm::kPairwise;
     for (std::vector<int> group : channel_groups(placement_, request_.cluster)) {
       std::erase_if(group, [&](int channel) { return elements_of(channel) == 0; });
       if (group.empty()) continue;
@@ -42,17 +46,17 @@ class FlowPlanner {
  private:
   using Key = std::tuple<Rank, Rank, int>;  // source, destination, stream
 
+  // Of the message, or of one of the parts that a collective is about.
   std::int64_t elements_of(int channel) const {
-    if (request_.workload.collective == Collective::kAllToAll) {
-      return part_of({0, count_ / request_.cluster.ranks()}, channel, placement_.channels).count;
-    }
-    return part_of({0, count_}, channel, placement_.channels).count;
+    const Rank ranks = request_.cluster.ranks();
+    const bool parts = elements_of_message(request_.workload.collective, ranks - 1, ranks) == 0;
+    return part_of({0, parts ? count_ / ranks : count_}, channel, placement_.channels).count;
   }
   std::int32_t group_number() const { return static_cast<std::int32_t>(plan_.groups.size()) - 1; }
   void add_ring(const std::vector<int>& group);
   void add_scheduled(const std::vector<int>& group);
   void add_sends(const Schedule& chunks, const std::vector<int>& group, Rank rank, int lane);
-  void add_inputs(const Schedule& chunks, int channel, Rank rank, int lane);
+  void add_inputs(const Schedule& chunks, int channel, Rank rank);
   void set_slices(Conveyor& conveyor, std::int64_t elements) const;
   void split_last(Conveyor& conveyor, std::int64_t elements) const;
   Conveyor& add(Conveyor conveyor);
@@ -65,7 +69,8 @@ class FlowPlanner {
   Bytes element_;
   std::int64_t slot_elements_;
   FlowPlan plan_;
-  std::map<Key, std::int32_t> numbers_;  // of the group at hand
+  bool pairwise_ = false;
+  std::map<Key, std::vector<std::int32_t>> numbers_;  // of the group at hand, in order
 };
 
 Conveyor& FlowPlanner::add(Conveyor conveyor) {
@@ -106,21 +111,26 @@ void FlowPlanner::time(Conveyor& conveyor) {
 void FlowPlanner::add_ring(const std::vector<int>& group) {
   const std::vector<Rank>& ring = placement_.rings[static_cast<std::size_t>(group.front())];
   const auto n = static_cast<std::int64_t>(ring.size());
+  const Collective collective = request_.workload.collective;
+  const bool whole = collective == Collective::kAllReduce;  // else of a part for each rank
   std::int64_t bytes = 0;
-  for (const int channel : group) bytes += elements_of(channel) * element_.count;
-  const std::int64_t largest_chunk = (elements_of(group.front()) + n - 1) / n;
+  for (const int channel : group) {
+    bytes += elements_of(channel) * element_.count * (whole ? 1 : n);
+  }
+  const std::int64_t largest =
+      whole ? (elements_of(group.front()) + n - 1) / n : elements_of(group.front());
   const auto first = static_cast<std::int32_t>(plan_.conveyors.size());
   for (std::int64_t p = 0; p < n; ++p) {
     Conveyor conveyor;
     conveyor.hop =
         hop_between(placement_, request_.cluster, group.front(), ring[static_cast<std::size_t>(p)],
                     ring[static_cast<std::size_t>((p + 1) % n)]);
-    conveyor.transfers = 2 * n - 2;
+    conveyor.transfers = whole ? 2 * n - 2 : n - 1;
     conveyor.units = std::max<std::int64_t>(1, (bytes * kFlowUnitsPerByte + n / 2) / n);
     conveyor.last_units = conveyor.units;
     conveyor.inputs = {{first + static_cast<std::int32_t>((p + n - 1) % n), 1}};
-    set_slices(conveyor, largest_chunk);
-    conveyor.kind = ReduceKind::kReduce;
+    set_slices(conveyor, largest);
+    conveyor.kind = collective == Collective::kAllGather ? ReduceKind::kCopy : ReduceKind::kReduce;
     time(add(std::move(conveyor)));
   }
 }
@@ -128,16 +138,13 @@ void FlowPlanner::add_ring(const std::vector<int>& group) {
 void FlowPlanner::add_scheduled(const std::vector<int>& group) {
   const std::unique_ptr<Schedule> chunks = chunk_schedule(request_, placement_, count_);
   numbers_.clear();
+  const auto first = plan_.conveyors.size();
   for (Rank rank = 0; rank < chunks->ranks(); ++rank) {
     for (int lane = 0; lane < chunks->lanes(); ++lane) add_sends(*chunks, group, rank, lane);
   }
-  for (Rank rank = 0; rank < chunks->ranks(); ++rank) {
-    for (int lane = 0; lane < chunks->lanes(); ++lane) {
-      add_inputs(*chunks, group.front(), rank, lane);
-    }
-  }
-  for (const auto& [key, number] : numbers_) {
-    time(plan_.conveyors[static_cast<std::size_t>(number)]);
+  for (Rank rank = 0; rank < chunks->ranks(); ++rank) add_inputs(*chunks, group.front(), rank);
+  for (auto number = first; number < plan_.conveyors.size(); ++number) {
+    time(plan_.conveyors[number]);
   }
 }
 
@@ -172,44 +179,50 @@ void FlowPlanner::add_sends(const Schedule& chunks, const std::vector<int>& grou
       }
       set_slices(conveyor, send.span.count);
       conveyor.last_units = conveyor.units;
-      if (items > 1) split_last(conveyor, send.span.count);
-      conveyor.after = before;
+      std::vector<std::int32_t>& same = numbers_[{rank, send.peer, send.stream}];
+      if (pairwise_) {
+        if (items > 1) split_last(conveyor, send.span.count);
+        conveyor.after = before;
+      } else if (!same.empty()) {
+        conveyor.follows = same.back();
+      }
       add(std::move(conveyor));
-      numbers_[{rank, send.peer, send.stream}] =
-          static_cast<std::int32_t>(plan_.conveyors.size()) - 1;
+      same.push_back(static_cast<std::int32_t>(plan_.conveyors.size()) - 1);
     }
     if (item.send_count > 0) before = static_cast<std::int32_t>(plan_.conveyors.size()) - 1;
   }
 }
 
-// What a rank's sends of a lane wait for: what the item receives, and where it receives nothing but
-// follows an item of another lane (a tree's root, between up and down), what that one receives.
-void FlowPlanner::add_inputs(const Schedule& chunks, int channel, Rank rank, int lane) {
-  for (std::int64_t i = 0; i < chunks.items(rank, channel, lane); ++i) {
-    const Item item = chunks.item(rank, channel, lane, i);
-    for (int k = 0; k < item.receive_count; ++k) {
-      const ItemReceive& receive = item.receives[static_cast<std::size_t>(k)];
-      const auto found = numbers_.find({receive.peer, rank, receive.stream});
-      if (found == numbers_.end()) continue;
-      Conveyor& incoming = plan_.conveyors[static_cast<std::size_t>(found->second)];
-      const bool reduces = item.operation == Operation::kReduce;
-      incoming.kind = reduces ? ReduceKind::kReduce : ReduceKind::kCopy;
-      incoming.operations = item.receive_count;
-    }
-    Item source = item;
-    if (item.receive_count == 0 && item.after && item.after->lane != lane) {
-      source = chunks.item(rank, channel, item.after->lane, item.after->index);
-    }
-    for (int k = 0; k < item.send_count; ++k) {
-      const ItemSend& send = item.sends[static_cast<std::size_t>(k)];
-      const auto sent = numbers_.find({rank, send.peer, send.stream});
-      if (sent == numbers_.end()) continue;
-      for (int r = 0; r < source.receive_count; ++r) {
-        const ItemReceive& receive = source.receives[static_cast<std::size_t>(r)];
-        const auto found = numbers_.find({receive.peer, rank, receive.stream});
-        if (found == numbers_.end()) continue;
-        plan_.conveyors[static_cast<std::size_t>(sent->second)].inputs.push_back(
-            {found->second, 0});
+// What a rank's sends wait for: what their item receives, and what came before it to the same place
+// (sim/item_sources.h).
+void FlowPlanner::add_inputs(const Schedule& chunks, int channel, Rank rank) {
+  std::map<Key, std::size_t> met;
+  const auto next = [&](const Key& key) {
+    const auto found = numbers_.find(key);
+    if (found == numbers_.end()) return -1;
+    const std::size_t number = met[key]++;
+    return number < found->second.size() ? found->second[number] : -1;
+  };
+  const ItemSources sources(chunks, channel, rank, [&](const Item& item, int i) {
+    const ItemReceive& receive = item.receives[static_cast<std::size_t>(i)];
+    const std::int32_t number = next({receive.peer, rank, receive.stream});
+    if (number < 0) return number;
+    Conveyor& incoming = plan_.conveyors[static_cast<std::size_t>(number)];
+    incoming.kind = item.operation == Operation::kReduce ? ReduceKind::kReduce : ReduceKind::kCopy;
+    incoming.operations = item.receive_count;
+    return number;
+  });
+  for (int lane = 0; lane < chunks.lanes(); ++lane) {
+    for (std::int64_t i = 0; i < chunks.items(rank, channel, lane); ++i) {
+      const Item item = chunks.item(rank, channel, lane, i);
+      for (int k = 0; k < item.send_count; ++k) {
+        const ItemSend& send = item.sends[static_cast<std::size_t>(k)];
+        if (send.span.count == 0) continue;
+        const std::int32_t number = next({rank, send.peer, send.stream});
+        if (number < 0) continue;
+        for (const std::int32_t source : sources.of(lane, i, send)) {
+          plan_.conveyors[static_cast<std::size_t>(number)].inputs.push_back({source, 0});
+        }
       }
     }
   }

@@ -10,6 +10,7 @@
 // Pairwise exchanges send to one peer after the other, and turn to the next when the last slice for
 // the one before has been posted. With more slices than slots that is some slots before the end, so
 // there the last `slots` slices are a transfer of their own, and the next conveyor begins with it.
+// In all schedules but rings and these, each chunk that is sent is a conveyor of one transfer.
 
 #include <cstdint>
 #include <vector>
@@ -36,8 +37,9 @@ struct Conveyor {
   std::int64_t units = 0;       // of a transfer
   std::int64_t last_units = 0;  // of the last
   std::vector<FlowInput> inputs;
-  std::int32_t after = -1;  // begins when that conveyor begins its last transfer
-  Bytes chunk;              // of one channel
+  std::int32_t after = -1;    // begins when that conveyor begins its last transfer
+  std::int32_t follows = -1;  // begins when that conveyor, on the same connection, has ended
+  Bytes chunk;                // of one channel
   // Of its first slice, between idle ends: from its post until the receiver has taken it in,
   // its kernel's operations included. Of that the kernel; and by how much the next one is there
   // later for the links' sake.

@@ -33,6 +33,7 @@ FlowProgress::FlowProgress(const FlowPlan& plan, const FlowPaths& paths, FlowBla
     for (const FlowInput& input : conveyor.inputs)
       state(input.conveyor).followers.push_back(number);
     if (conveyor.after >= 0) state(conveyor.after).followers.push_back(number);
+    if (conveyor.follows >= 0) state(conveyor.follows).followers.push_back(number);
   }
   if (plan.ring && !plan.conveyors.empty()) {
     finished_.resize(static_cast<std::size_t>(plan.conveyors.front().transfers), 0);
@@ -80,6 +81,8 @@ bool FlowProgress::may_start(std::int32_t conveyor, std::int64_t transfer) {
   for (const FlowInput& input : of(conveyor).inputs) {
     if (state(input.conveyor).started <= transfer - input.behind) return false;
   }
+  const std::int32_t follows = of(conveyor).follows;
+  if (follows >= 0 && state(follows).settled < of(follows).transfers) return false;
   const std::int32_t after = of(conveyor).after;
   return after < 0 || state(after).started == of(after).transfers;
 }
@@ -100,6 +103,9 @@ bool FlowProgress::try_start(std::int32_t conveyor) {
 FlowProgress::Origin FlowProgress::start_of(std::int32_t number, std::int64_t transfer) {
   const Conveyor& conveyor = of(number);
   Origin origin{state(number).ready, Event::kEnd, number, 0};
+  if (conveyor.follows >= 0) {
+    origin.offer({state(conveyor.follows).ready, Event::kEnd, conveyor.follows, 0});
+  }
   for (const FlowInput& input : conveyor.inputs) {
     const std::int64_t needed = transfer - input.behind;
     if (needed < 0 || !dates_.keeps(input.conveyor, needed)) continue;
@@ -123,8 +129,8 @@ ChainId FlowProgress::start_chain(std::int32_t conveyor, const Origin& origin) {
   const State& own = state(conveyor);
   const State& before = state(origin.conveyor);
   Trace waiting;
-  ChainId cause = own.ready_chain;
-  std::int64_t from = own.ready;
+  ChainId cause = before.ready_chain;
+  std::int64_t from = before.ready;
   if (origin.event != Event::kEnd) {
     cause = kept(before.starts, origin.transfer, before.started);
     from = dates_.start(origin.conveyor, origin.transfer);

@@ -6,7 +6,7 @@
 // (FlowPath::pace), and of its transfer i
 //
 //   start    S(h, i) = max(E(h, i - 1), over inputs g: S(g, j) + X(g), S(last of `after`),
-//            S(h, i - window) + X(h) + slot return)
+//            E(last of `follows`), S(h, i - window) + X(h) + slot return)
 //            as soon as the first slice is there, behind the one before, and with a free slot
 //   end      E(h, i) = max(end of the flow, over inputs g: A(g, j) + s(h))
 //            the last slice passes the slowest stage no earlier than it came

@@ -18,13 +18,20 @@ constexpr std::byte kUnwritten{0xa5};
 
 const char* collective_name(Collective collective) {
   switch (collective) {
+    case Collective::kAllReduce:
+      return "all_reduce";
+    case Collective::kReduceScatter:
+      return "reduce_scatter";
+    case Collective::kAllGather:
+      return "all_gather";
+    case Collective::kBroadcast:
+      return "broadcast";
     case Collective::kAllToAll:
       return "all_to_all";
     case Collective::kSendRecv:
       return "send_recv";
-    default:
-      return "all_reduce";
   }
+  return "collective";
 }
 
 }  // namespace
@@ -39,9 +46,8 @@ HalfRow::HalfRow(const MeasureRequest& request, const Placement& placement,
       element_(size_of(request.workload.datatype)) {
   const Rank ranks = request.cluster.ranks();
   const std::int64_t count = size.count / element_.count;
-  // all_to_all exchanges equal parts; what is left over stays where it is.
-  const bool parts = request.workload.collective == Collective::kAllToAll;
-  elements_ = parts ? count / ranks * ranks : count;
+  // Of what is about equal parts, what is left over stays where it is.
+  elements_ = elements_of_message(request.workload.collective, count, ranks);
   const Communication& communication = request.communication;
   schedule_ = make_schedule({.collective = request.workload.collective,
                              .algorithm = communication.algorithm,
@@ -113,8 +119,11 @@ std::int64_t HalfRow::count_wrong(std::uint64_t salt) {
   std::vector<std::byte> found;
   std::vector<std::byte> expected;
   std::int64_t wrong = 0;
-  for (std::int64_t first = 0; first < elements_; first += per_piece) {
-    const std::int64_t count = std::min(per_piece, elements_ - first);
+  const Span result = result_of(request_.workload.collective, elements_, request_.cluster.ranks(),
+                                rank_.exchange.rank());
+  const std::int64_t end = result.first + result.count;
+  for (std::int64_t first = result.first; first < end; first += per_piece) {
+    const std::int64_t count = std::min(per_piece, end - first);
     found.resize(static_cast<std::size_t>(count) * element);
     expected.resize(found.size());
     rank_.memory.read({Region::kOutput, element_ * first}, found);

@@ -66,7 +66,9 @@ void repeat(const std::vector<std::byte>& period, std::int64_t first, std::size_
   }
 }
 
-bool reduces(Collective collective) { return collective == Collective::kAllReduce; }
+bool reduces(Collective collective) {
+  return collective == Collective::kAllReduce || collective == Collective::kReduceScatter;
+}
 
 }  // namespace
 
@@ -88,17 +90,27 @@ void TestPattern::input(std::int64_t first, std::span<std::byte> bytes) const {
 
 void TestPattern::expected(std::int64_t first, std::span<std::byte> bytes) const {
   if (reduces(shape_.collective)) return repeat(expected_, first, element_, bytes);
-  const std::int64_t part = shape_.count / shape_.ranks;
   std::byte* target = bytes.data();
   const auto count = static_cast<std::int64_t>(bytes.size() / element_);
   for (std::int64_t i = first; i < first + count; ++i, target += element_) {
-    // send_recv brings what the rank before has; all_to_all the part for this rank of each.
-    const bool exchanged = shape_.collective == Collective::kAllToAll;
-    const Rank source =
-        exchanged ? static_cast<Rank>(i / part) : (rank_ + shape_.ranks - 1) % shape_.ranks;
-    const std::int64_t place = exchanged ? rank_ * part + i % part : i;
+    const auto [source, place] = origin(i);
     const std::uint32_t element = moved(source, place % period_);
     std::memcpy(target, &element, element_);
+  }
+}
+
+// Which rank's input holds what this rank's output must have at a place, and where.
+std::pair<Rank, std::int64_t> TestPattern::origin(std::int64_t place) const {
+  const std::int64_t part = shape_.count / shape_.ranks;
+  switch (shape_.collective) {
+    case Collective::kAllToAll:
+      return {static_cast<Rank>(place / part), rank_ * part + place % part};
+    case Collective::kAllGather:
+      return {static_cast<Rank>(place / part), place};
+    case Collective::kBroadcast:
+      return {0, place};
+    default:
+      return {(rank_ + shape_.ranks - 1) % shape_.ranks, place};  // send_recv
   }
 }
 

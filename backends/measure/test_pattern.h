@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/communication.h"
@@ -37,11 +38,12 @@ class TestPattern {
 
   // Elements [first, …) of this rank's input, as many as fit.
   void input(std::int64_t first, std::span<std::byte> bytes) const;
-  // Elements of what its output must be.
+  // Elements of what its output must be, where core/make_schedule.h's result_of() has its result.
   void expected(std::int64_t first, std::span<std::byte> bytes) const;
 
  private:
   std::uint32_t contribution(Rank rank, std::int64_t place) const;
+  std::pair<Rank, std::int64_t> origin(std::int64_t place) const;
   std::uint32_t moved(Rank rank, std::int64_t place) const;
   std::int64_t small_number(Rank rank, std::int64_t place) const;
   std::uint32_t finite_number(std::uint64_t hash) const;

@@ -4,6 +4,7 @@
 // compared with the sequential references, bit for bit; the bytes sent with their closed form.
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -17,6 +18,7 @@
 #include "core/placement.h"
 #include "tests/conformance/transport_harness.h"
 #include "tests/oracles/blocking_ring.h"
+#include "tests/oracles/exchange_reference.h"
 #include "tests/oracles/sequential_reference.h"
 
 namespace gradhaul::conformance {
@@ -114,7 +116,7 @@ class CollectiveRun {
   }
   // Of input and output of each rank.
   std::int64_t elements() const {
-    return case_.collective == Collective::kAllToAll ? part() * case_.ranks : case_.count;
+    return elements_of_message(case_.collective, case_.count, case_.ranks);
   }
   void fill(Rank rank, std::span<std::byte> input) const {
     const Elements& elements = inputs_[static_cast<std::size_t>(rank)];
@@ -126,19 +128,44 @@ class CollectiveRun {
 
   // Where the output of `rank` is not what it must be; empty: nowhere.
   std::string check_output(Rank rank, std::span<const std::byte> output) {
-    return first_difference("output", rank, output, expected(rank));
+    const Span result = result_of(case_.collective, case_.count, case_.ranks, rank);
+    return first_difference("output", rank, output, expected(rank), result);
   }
   std::string check_input(Rank rank, std::span<const std::byte> input) const {
-    return first_difference("input", rank, input, inputs_[static_cast<std::size_t>(rank)]);
+    return first_difference("input", rank, input, inputs_[static_cast<std::size_t>(rank)],
+                            {0, elements()});
   }
 
-  // All ranks together. Rings and trees carry the message over N - 1 edges up and N - 1 down;
-  // pairwise, every rank sends all parts but its own.
+  // All ranks together. An all-reduce carries the message over N - 1 edges there and N - 1 back,
+  // save recursive doubling, which carries it whole in every step; pairwise, every rank sends all
+  // parts but its own.
   Bytes bytes_of_all_ranks() const {
     const std::int64_t n = case_.ranks;
+    const std::int64_t nodes = n / case_.ranks_per_node;
+    const std::int64_t dimensions = std::bit_width(static_cast<std::uint64_t>(n)) - 1;
+    const std::int64_t corners = std::int64_t{1} << dimensions;
     const Bytes element = size_of(case_.datatype);
-    if (case_.collective == Collective::kAllToAll) return element * (part() * n * (n - 1));
-    if (case_.collective == Collective::kSendRecv) return element * (case_.count * n);
+    switch (case_.collective) {
+      case Collective::kAllToAll:
+        if (case_.algorithm == Algorithm::kHierarchical) {
+          return element *
+                 (part() * n *
+                  ((case_.ranks_per_node - 1) * nodes + (nodes - 1) * case_.ranks_per_node));
+        }
+        return element * (part() * n * (n - 1));
+      case Collective::kReduceScatter:
+      case Collective::kAllGather:
+        return element * (part() * n * (n - 1));
+      case Collective::kBroadcast:
+        return element * (case_.count * (n - 1));
+      case Collective::kSendRecv:
+        return element * (case_.count * n);
+      case Collective::kAllReduce:
+        break;
+    }
+    if (case_.algorithm == Algorithm::kRecursiveDoubling) {
+      return element * (case_.count * (corners * dimensions + 2 * (n - corners)));
+    }
     return element * (case_.count * 2 * (n - 1));
   }
 
@@ -149,29 +176,54 @@ class CollectiveRun {
   }
 
   const Elements& expected(Rank rank) {
-    if (case_.collective == Collective::kSendRecv) {
-      return inputs_[static_cast<std::size_t>((rank + case_.ranks - 1) % case_.ranks)];
-    }
-    if (case_.collective == Collective::kAllToAll) {
-      expected_ = oracle::all_to_all_output(inputs_, rank, part());
-    } else if (expected_.empty()) {
-      expected_ = all_reduced();
+    switch (case_.collective) {
+      case Collective::kSendRecv:
+        return inputs_[static_cast<std::size_t>((rank + case_.ranks - 1) % case_.ranks)];
+      case Collective::kBroadcast:
+        return inputs_.front();
+      case Collective::kAllToAll:
+        expected_ = oracle::all_to_all_output(inputs_, rank, part());
+        break;
+      case Collective::kAllGather:
+        expected_ = oracle::all_gathered(inputs_);
+        break;
+      case Collective::kReduceScatter:
+        expected_ = oracle::ring_reduce_scattered(reduction(), rings_, rank);
+        break;
+      case Collective::kAllReduce:
+        if (expected_.empty()) expected_ = all_reduced();
     }
     return expected_;
   }
 
+  oracle::ReducedInputs reduction() const { return {inputs_, case_.datatype, case_.reduction}; }
+
   Elements all_reduced() const {
-    const bool ring = case_.algorithm == Algorithm::kRing;
-    const MessagePlan plan(case_.count, case_.datatype, case_.channels, ring ? case_.ranks : 2,
-                           case_.slot_size);
-    return ring ? oracle::ring_all_reduced(inputs_, plan, rings_, case_.reduction)
-                : oracle::tree_all_reduced(inputs_, plan, rings_, case_.reduction,
-                                           case_.ranks_per_node);
+    const auto plan = [&](int parts) {
+      return MessagePlan(case_.count, case_.datatype, case_.channels, parts, case_.slot_size);
+    };
+    switch (case_.algorithm) {
+      case Algorithm::kTree:
+      case Algorithm::kDoubleBinaryTree:
+        return oracle::tree_all_reduced(inputs_, plan(case_.algorithm == Algorithm::kTree ? 1 : 2),
+                                        rings_, case_.reduction, case_.ranks_per_node);
+      case Algorithm::kHierarchical:
+        return oracle::hierarchically_reduced(reduction(), rings_, case_.ranks_per_node);
+      case Algorithm::kHalvingDoubling:
+        return oracle::halving_doubling_reduced(reduction(), rings_);
+      case Algorithm::kRecursiveDoubling:
+        return oracle::recursive_doubling_reduced(reduction(), rings_);
+      case Algorithm::kParameterServer:
+        return oracle::server_reduced(reduction());
+      default:
+        return oracle::ring_all_reduced(inputs_, plan(case_.ranks), rings_, case_.reduction);
+    }
   }
 
   std::string first_difference(const char* what, Rank rank, std::span<const std::byte> found,
-                               const Elements& expected) const {
-    for (std::size_t i = 0; i < expected.size(); ++i) {
+                               const Elements& expected, Span where) const {
+    const auto end = static_cast<std::size_t>(where.first + where.count);
+    for (auto i = static_cast<std::size_t>(where.first); i < end; ++i) {
       std::uint32_t element = 0;
       std::memcpy(&element, found.data() + i * element_size(), element_size());
       if (element == expected[i]) continue;

@@ -7,9 +7,12 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "core/collective_algorithms.h"
 #include "tests/conformance/collective_runs.h"
 #include "tests/conformance/contract_traffic.h"
 #include "tests/conformance/transport_harness.h"
@@ -194,6 +197,7 @@ TYPED_TEST_P(TransportConformance, EveryCollectiveAtTheSmallestSizes) {
           c.in_place = false;
           for (const Collective other : {Collective::kAllToAll, Collective::kSendRecv}) {
             c.collective = other;
+            c.algorithm = algorithms_of(other).front();
             this->expect_result(c, seed);
           }
         }
@@ -241,23 +245,55 @@ TYPED_TEST_P(TransportConformance, CollectivesDrawnAtRandom) {
     };
     CollectiveCase c;
     c.seed = number;
-    const std::int64_t kind = draw(6);
-    c.collective = kind == 0   ? Collective::kAllToAll
-                   : kind == 1 ? Collective::kSendRecv
-                               : Collective::kAllReduce;
-    c.algorithm = kind % 2 == 0 ? Algorithm::kRing : Algorithm::kDoubleBinaryTree;
+    c.collective = static_cast<Collective>(draw(6));
+    const std::span<const Algorithm> algorithms = algorithms_of(c.collective);
+    c.algorithm = algorithms[static_cast<std::size_t>(draw(algorithms.size()))];
     c.ranks_per_node = static_cast<int>(1 + draw(4));
     c.ranks = static_cast<Rank>(c.ranks_per_node * (1 + draw(5)));
     if (c.ranks == 1) c.ranks = 2 * c.ranks_per_node;
+    const bool two_levels = c.ranks_per_node > 1 && c.ranks > c.ranks_per_node;
+    if (needs_two_levels(c.algorithm) && !two_levels) c.algorithm = algorithms.front();
     c.count = kCounts[static_cast<std::size_t>(draw(kCounts.size()))];
     c.channels = static_cast<int>(1 + draw(3));
     c.slots = static_cast<int>(1 + draw(5));
     c.slot_size = {4 + draw(draw(2) == 0 ? 30 : 600)};
     c.datatype = static_cast<DataType>(draw(4));
     c.reduction = static_cast<Reduction>(draw(4));
-    c.in_place = c.collective == Collective::kAllReduce && draw(2) == 0;
+    c.in_place = runs_in_place(c.collective) && draw(2) == 0;
     this->expect_result(c, number);
     if (this->HasFailure()) break;
+  }
+}
+
+// One or two nodes' worth of ranks each; rank counts that are no power of two among them.
+TYPED_TEST_P(TransportConformance, EveryAlgorithmOfEveryCollective) {
+  std::uint64_t number = 0;
+  for (const Collective collective :
+       {Collective::kAllReduce, Collective::kReduceScatter, Collective::kAllGather,
+        Collective::kBroadcast, Collective::kAllToAll, Collective::kSendRecv}) {
+    for (const Algorithm algorithm : algorithms_of(collective)) {
+      for (const auto& [ranks, ranks_per_node] :
+           {std::pair{2, 1}, {3, 1}, {4, 2}, {6, 3}, {7, 1}, {12, 6}}) {
+        if (needs_two_levels(algorithm) && ranks_per_node == 1) continue;
+        for (const std::int64_t count : {std::int64_t{1}, std::int64_t{ranks} + 1, std::int64_t{97},
+                                         std::int64_t{31} * ranks + 5}) {
+          ++number;
+          this->expect_result({.collective = collective,
+                               .algorithm = algorithm,
+                               .ranks = ranks,
+                               .ranks_per_node = ranks_per_node,
+                               .count = count,
+                               .channels = static_cast<int>(1 + number % 3),
+                               .slots = static_cast<int>(1 + number % 4),
+                               .slot_size = {static_cast<std::int64_t>(12 + number % 5 * 16)},
+                               .datatype = static_cast<DataType>(number % 4),
+                               .reduction = static_cast<Reduction>(number / 3 % 4),
+                               .in_place = runs_in_place(collective) && number % 2 == 0,
+                               .seed = number},
+                              number);
+        }
+      }
+    }
   }
 }
 
@@ -281,6 +317,7 @@ REGISTER_TYPED_TEST_SUITE_P(TransportConformance, DeliversNothingFromInsidePostO
                             TakesAsMuchAsItsLimitsSayAndAssertsBeyond,
                             AfterAFailureAConnectionDeliversOnlyFailures,
                             EveryCollectiveAtTheSmallestSizes, EveryDataTypeAndReduction,
-                            CollectivesDrawnAtRandom, ALargeMessageInManySlices);
+                            CollectivesDrawnAtRandom, EveryAlgorithmOfEveryCollective,
+                            ALargeMessageInManySlices);
 
 }  // namespace gradhaul::conformance

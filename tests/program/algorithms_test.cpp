@@ -1,0 +1,64 @@
+// Every algorithm of every collective from end to end: predicted, measured, refused.
+
+#include <gmock/gmock.h>
+
+#include "core/collective_algorithms.h"
+#include "tests/program/run_program.h"
+
+namespace gradhaul {
+namespace {
+
+using testing::HasSubstr;
+
+std::vector<std::string> arguments_of(std::vector<std::string> arguments,
+                                      const std::string& collective, Algorithm algorithm) {
+  for (const std::string& setting : {"workload.collective=" + collective,
+                                     "communication.algorithm=" + std::string(name_of(algorithm)),
+                                     std::string("workload.size=[1000B, 2MiB]")}) {
+    arguments.insert(arguments.end(), {"--set", setting});
+  }
+  return arguments;
+}
+
+TEST(Algorithms, AreAllPredictedAndMeasuredRight) {
+  constexpr std::array kCollectives{std::pair{"all_reduce", Collective::kAllReduce},
+                                    std::pair{"reduce_scatter", Collective::kReduceScatter},
+                                    std::pair{"all_gather", Collective::kAllGather},
+                                    std::pair{"broadcast", Collective::kBroadcast},
+                                    std::pair{"all_to_all", Collective::kAllToAll},
+                                    std::pair{"send_recv", Collective::kSendRecv}};
+  for (const auto& [name, collective] : kCollectives) {
+    for (const Algorithm algorithm : algorithms_of(collective)) {
+      const ProgramRun predicted = run_program(arguments_of(
+          {"predict", "quick", "--set", "simulation.fidelity=analytic"}, name, algorithm));
+      EXPECT_EQ(predicted.status, 0) << predicted.err;
+      EXPECT_THAT(predicted.out, HasSubstr("algorithm " + std::string(name_of(algorithm))));
+      const ProgramRun measured = run_program(arguments_of(
+          {"measure", "quick", "--backend", "loopback", "--iterations", "1", "--warmup", "0"}, name,
+          algorithm));
+      EXPECT_EQ(measured.status, 0) << measured.err;
+      EXPECT_THAT(measured.out, HasSubstr("# Out of bounds values : 0 OK")) << name;
+    }
+  }
+}
+
+// Two nodes of eight GPUs that share a NIC: a tree sends the message out of each node once, by
+// which busbw, which supposes 2(N-1)/N of it, is above what the NIC carries.
+TEST(Algorithms, ATreeOfTwoNodesIsAnnotated) {
+  const ProgramRun run = run_program(
+      {"predict", "7b-32gpu-one-nic-per-node", "--set", "cluster.nodes=2", "--set",
+       "communication.algorithm=double_binary_tree", "--set", "simulation.fidelity=analytic"});
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out + run.err,
+              HasSubstr("busbw of double_binary_tree is above what links carry"));
+}
+
+TEST(Algorithms, OfTwoLevelsAreRefusedWhereThereIsOne) {
+  const ProgramRun run = run_program({"measure", "quick", "--backend", "loopback", "--ranks", "4",
+                                      "--set", "communication.algorithm=hierarchical"});
+  EXPECT_EQ(run.status, 2);
+  EXPECT_THAT(run.err, HasSubstr("the cluster has one rank in each node"));
+}
+
+}  // namespace
+}  // namespace gradhaul
