@@ -20,7 +20,7 @@ BackgroundSender::BackgroundSender(RunContext& context, PacketTransport& transpo
     for (const Rank nic : {key.source, key.destination}) {
       std::vector<ConnectionEnd>& ends = ends_[static_cast<std::size_t>(nic)];
       if (nic == key.source) {
-        pairs.push_back({0, 0, static_cast<ConnectionId>(ends.size())});
+        pairs.emplace_back().connection = static_cast<ConnectionId>(ends.size());
       }
       ends.push_back({key, nic == key.source, {}});
       pair_of_end_[static_cast<std::size_t>(nic)].emplace_back(
@@ -43,13 +43,13 @@ void BackgroundSender::begin_message(int source) {
   const std::size_t other = message_destination(plan_, place, counts_[place]++, seed_);
   Pair& pair = pairs_[place][other];
   ++begun_;
-  if (pair.under_way < kMostUnderWay) return post(place, pair);
+  if (pair.under_way() < kMostUnderWay) return post(place, pair);
   ++pair.waiting;
   ++held_back_;
 }
 
 void BackgroundSender::post(std::size_t source, Pair& pair) {
-  ++pair.under_way;
+  ++pair.posted;
   WriteRequest request;
   request.connection = pair.connection;
   request.length = plan_.message;
@@ -59,13 +59,13 @@ void BackgroundSender::post(std::size_t source, Pair& pair) {
 }
 
 void BackgroundSender::on_completion(Rank port, const Completion& completion) {
-  if (completion.kind != CompletionKind::kWriteDone) return;
   const auto nic = static_cast<std::size_t>(port - first_port_);
   const auto [source, other] = pair_of_end_[nic][static_cast<std::size_t>(completion.id)];
   Pair& pair = pairs_[static_cast<std::size_t>(source)][static_cast<std::size_t>(other)];
-  --pair.under_way;
-  ++complete_;
-  if (pair.waiting == 0) return;
+  const std::int64_t before = pair.complete();
+  ++(completion.kind == CompletionKind::kWriteDone ? pair.written : pair.arrived);
+  complete_ += pair.complete() - before;
+  if (pair.waiting == 0 || pair.under_way() >= kMostUnderWay) return;
   --pair.waiting;
   post(static_cast<std::size_t>(source), pair);
 }

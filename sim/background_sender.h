@@ -4,7 +4,9 @@
 // Of each connection no more than kMostUnderWay messages are under way; where the network is slower
 // than that, the next ones wait for their turn, and are counted as held back.
 
+#include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "core/task_result.h"
@@ -37,9 +39,14 @@ class BackgroundSender {
 
  private:
   struct Pair {
-    std::int32_t under_way = 0;
-    std::int32_t waiting = 0;
     ConnectionId connection = 0;  // of the source's port
+    std::int32_t waiting = 0;
+    std::int64_t posted = 0;
+    std::int64_t written = 0;  // and acknowledged
+    std::int64_t arrived = 0;
+    // Acknowledgements may be quicker than the memory there.
+    std::int64_t complete() const { return std::min(written, arrived); }
+    std::int64_t under_way() const { return posted - complete(); }
   };
   void post(std::size_t source, Pair& pair);
 
