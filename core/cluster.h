@@ -5,6 +5,7 @@
 // come with their sources in scenarios/{devices,nodes,networks}/*.yaml.
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,7 +32,14 @@ struct GpuModel {
   Duration write_latency;  // the last TLP of a posted write has arrived: until it can be read
   Duration kernel_launch;  // start of a collective until its kernel runs
   Duration flag_latency;   // one way between host and kernel: a flag in mapped memory
+  // What only a training step asks for; 0: not known.
+  std::int64_t tensor_flops = 0;  // a second, dense matrix products of 16-bit floats
+  int multiprocessors = 0;        // a channel's kernel takes one
+  Bytes memory{};                 // its size
 };
+
+// A GPU that computes in no time (node `ideal`).
+inline constexpr std::int64_t kUnlimitedFlops = std::numeric_limits<std::int64_t>::max();
 
 struct NicModel {
   std::string name;
