@@ -133,7 +133,7 @@ Moment ChainPlayer::receive(const Item& item, Rank rank, Moment start) {
   if (item.operation == Operation::kNone) return start;
   const Bytes slice = first_slice(element_ * item.span.count);
   const ReduceKind kind = reduces ? ReduceKind::kReduce : ReduceKind::kCopy;
-  start.time += latency_.kernel(kind, slice) * std::max(1, item.receive_count);
+  start.time += latency_.kernel(rank, kind, slice) * std::max(1, item.receive_count);
   if (start.message >= 0) offer(start, message(start.message));
   return start;
 }
@@ -164,8 +164,9 @@ void ChainPlayer::send(const Item& item, int channel, Rank rank, const Moment& r
 void ChainPlayer::offer(const Moment& end, const PlayedMessage& last) {
   const Bytes slice = first_slice(last.bytes);
   const std::int64_t full = std::max<std::int64_t>(1, last.bytes.count / slot_.count);
-  const Duration pace = std::max(latency_.message(last.step.hop, slice).spacing,
-                                 latency_.kernel(last.step.kind, slice) * last.step.operations);
+  const Duration kernel = latency_.kernel(last.step.hop.destination, last.step.kind, slice);
+  const Duration pace =
+      std::max(latency_.message(last.step.hop, slice).spacing, kernel * last.step.operations);
   const Duration total = end.time + pace * (full - 1);
   if (total <= longest_.total) return;
   longest_ = {};
