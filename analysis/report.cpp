@@ -155,6 +155,16 @@ std::string digest_line(const Prediction& prediction) {
 
 std::string digest_text(std::uint64_t digest) { return fmt::format("{:016x}", digest); }
 
+std::string resources_text(const Prediction& prediction) {
+  return uses_text(prediction.resources) + counters_text(prediction.counters) + "#\n";
+}
+
+std::string closing_text(const Prediction& prediction) {
+  std::string text;
+  for (const std::string& note : prediction.notes) text += fmt::format("# Note: {}\n", note);
+  return text + digest_line(prediction);
+}
+
 std::string report(const Prediction& prediction, const RunDescription& run) {
   std::string text = table_head(prediction, run);
   for (const ResultRow& row : prediction.rows) text += table_row(row);
@@ -165,11 +175,9 @@ std::string report(const Prediction& prediction, const RunDescription& run) {
     check_parts(row);
     if (prediction.rows.size() > 1) text += fmt::format("# At {}:\n", bytes_text(row.size));
     text += fmt::format("# {}\n#\n", bottleneck_sentence(row, prediction.resources));
-    text += parts_text(row) + uses_text(prediction.resources);
-    text += counters_text(prediction.counters) + "#\n";
+    text += parts_text(row) + resources_text(prediction);
   }
-  for (const std::string& note : prediction.notes) text += fmt::format("# Note: {}\n", note);
-  return text + digest_line(prediction);
+  return text + closing_text(prediction);
 }
 
 std::string report(const Measurement& measurement, const RunDescription& run) {

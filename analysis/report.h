@@ -19,6 +19,10 @@ std::string report(const Prediction& prediction, const RunDescription& run);
 // what failed.
 std::string report(const Measurement& measurement, const RunDescription& run);
 
+// Parts of a report: the busiest resources and the counters that are not zero; notes and digest.
+std::string resources_text(const Prediction& prediction);
+std::string closing_text(const Prediction& prediction);
+
 // The digest as it stands in reports and result files: 16 hexadecimal digits.
 std::string digest_text(std::uint64_t digest);
 

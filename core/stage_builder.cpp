@@ -86,6 +86,7 @@ std::vector<int> StageBuilder::so_far() {
   std::vector<int> after = waits_;
   if (last_compute_ >= 0) after.push_back(last_compute_);
   std::sort(after.begin(), after.end());
+  after.erase(std::unique(after.begin(), after.end()), after.end());
   return after;
 }
 
@@ -169,7 +170,7 @@ void StageBuilder::add_forward(int micro_step, int input) {
   StepTraffic traffic = sum_of_activations();
   traffic.groups = GroupKind::kPipeline;
   traffic.lane = StepLane::kPipelineForward;
-  traffic.collective = Collective::kSendRecv;
+  traffic.collective = Collective::kBroadcast;
   sent_[{true, micro_step}] = send(StepPurpose::kSendActivations, micro_step, 0, traffic);
 }
 
@@ -225,7 +226,7 @@ void StageBuilder::add_backward(int micro_step, int input) {
     traffic.stage = stage_ - 1;
     traffic.groups = GroupKind::kPipeline;
     traffic.lane = StepLane::kPipelineBackward;
-    traffic.collective = Collective::kSendRecv;
+    traffic.collective = Collective::kBroadcast;
     sent_[{false, micro_step}] =
         send(StepPurpose::kSendActivationGradients, micro_step, 0, traffic);
   }

@@ -50,9 +50,10 @@ Duration StepCompute::backward(const ParameterTensor& tensor) const {
 }
 
 Duration StepCompute::optimizer(std::int64_t parameters) const {
-  const std::int64_t each = size_of(step_.gradient_datatype).count + 2 * kOptimizerBytes +
-                            size_of(parameter_datatype(step_)).count;
-  return of_memory(parameters * each);
+  const std::int64_t gradient = size_of(step_.gradient_datatype).count;
+  const std::int64_t parameter = size_of(parameter_datatype(step_)).count;
+  const bool adam = step_.model.kind == ModelKind::kTransformer;
+  return of_memory(parameters * (gradient + parameter + (adam ? 2 * kOptimizerBytes : parameter)));
 }
 
 Duration StepCompute::table_lookup() const { return of_memory(2 * vector_bytes(step_)); }

@@ -13,8 +13,9 @@
 // operations and what they wait for are in the efficiency.
 //
 // What only moves memory is counted in bytes: Adam in mixed precision reads a gradient, reads and
-// writes 12 bytes of state and writes a parameter; a lookup in a table reads and writes a vector,
-// and its update reads that of the gradient, and reads and writes the row.
+// writes 12 bytes of state and writes a parameter; plain gradient descent, that of a recommender,
+// reads a gradient, and reads and writes a parameter; a lookup in a table reads and writes a
+// vector, and its update reads that of the gradient, and reads and writes the row.
 
 #include <cstdint>
 

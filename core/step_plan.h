@@ -63,10 +63,10 @@ enum class StepPurpose : std::uint8_t {
 
 // A message that operations send alike.
 struct StepTraffic {
-  int stage = 0;  // its groups: of kPipeline from this stage to the next, or back
+  int stage = 0;  // its groups: of kPipeline between this stage and the next
   GroupKind groups = GroupKind::kData;
   StepLane lane = StepLane::kData;
-  Collective collective = Collective::kAllReduce;  // kSendRecv: one way, from stage to stage
+  Collective collective = Collective::kAllReduce;  // kBroadcast: from one stage to the next
   DataType datatype = DataType::kBf16;
   Bytes size;  // of each rank's message, as nccl-tests counts it
   friend bool operator==(const StepTraffic&, const StepTraffic&) = default;

@@ -35,9 +35,8 @@ std::int64_t recommender_activations(const TrainingStep& step) {
   return 4 * values * step.micro_batch;
 }
 
-Bytes activations_of(const TrainingStep& step, const StepPlan& plan, int stage) {
+Bytes activations_of(const TrainingStep& step, const StageModel& model, int stage) {
   if (step.model.kind == ModelKind::kRecommender) return {recommender_activations(step)};
-  const StageModel& model = plan.stages[static_cast<std::size_t>(stage)];
   const int on_their_way = std::min(step.accumulation, step.pipeline - stage);
   std::int64_t bytes = activation_bytes(step, model) * on_their_way;
   if (step.recompute) {
@@ -50,11 +49,11 @@ Bytes activations_of(const TrainingStep& step, const StepPlan& plan, int stage) 
 
 }  // namespace
 
-StepMemory step_memory(const TrainingStep& step, const StepPlan& plan, int stage) {
-  const StageModel& model = plan.stages[static_cast<std::size_t>(stage)];
+StepMemory step_memory(const TrainingStep& step, const ParallelLayout& layout,
+                       const StageModel& model, int stage) {
   std::int64_t parameters = 0;
   for (const ParameterTensor& tensor : model.tensors) parameters += tensor.parameters;
-  const int shared_by = step.sharding == Sharding::kNone ? 1 : plan.layout.data;
+  const int shared_by = step.sharding == Sharding::kNone ? 1 : layout.data;
   const int all_shared_by = step.sharding == Sharding::kZero3 ? shared_by : 1;
   const Bytes parameter = size_of(parameter_datatype(step));
   StepMemory memory;
@@ -67,14 +66,14 @@ StepMemory step_memory(const TrainingStep& step, const StepPlan& plan, int stage
     const auto& rows = step.model.recommender.embedding_rows;
     const std::int64_t elements = std::accumulate(rows.begin(), rows.end(), std::int64_t{0}) *
                                   step.model.recommender.embedding_dimension;
-    memory.parameters += parameter * divided(elements, plan.layout.ranks());
+    memory.parameters += parameter * divided(elements, layout.ranks());
   }
   if (step.sharding == Sharding::kZero3) {
     std::int64_t largest = 0;
     for (const GradientBucket& unit : model.units) largest = std::max(largest, unit.elements);
     memory.gathered = parameter * (2 * largest);
   }
-  memory.activations = activations_of(step, plan, stage);
+  memory.activations = activations_of(step, model, stage);
   return memory;
 }
 

@@ -31,7 +31,8 @@ struct StepMemory {
   Bytes total() const { return parameters + gradients + optimizer + gathered + activations; }
 };
 
-// Of a rank of this stage.
-StepMemory step_memory(const TrainingStep& step, const StepPlan& plan, int stage);
+// Of a rank of `stage`, which holds `model`.
+StepMemory step_memory(const TrainingStep& step, const ParallelLayout& layout,
+                       const StageModel& model, int stage);
 
 }  // namespace gradhaul

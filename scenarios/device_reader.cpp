@@ -42,6 +42,21 @@ std::optional<PcieLink> read_device_link(MappingReader& reader) {
   return PcieLink{};
 }
 
+// What only a training step asks for.
+void read_compute(MappingReader& reader, GpuModel& gpu) {
+  gpu.tensor_flops =
+      reader.count("tensor_flops", {.otherwise = {"unknown"},
+                                    .least = 1'000'000'000,
+                                    .most = 1'000'000'000'000'000'000,
+                                    .words = {{"unknown", 0}, {"unlimited", kUnlimitedFlops}}});
+  gpu.multiprocessors = static_cast<int>(reader.count(
+      "multiprocessors",
+      {.otherwise = {"unknown"}, .least = 1, .most = 10'000, .words = {{"unknown", 0}}}));
+  gpu.memory = reader.bytes(
+      "memory",
+      {.otherwise = {"unknown"}, .least = 1'000'000, .most = 1LL << 50, .words = {{"unknown", 0}}});
+}
+
 // Whether the device is of the kind that is meant.
 bool read_kind(MappingReader& reader, std::string_view name, std::string_view kind) {
   const std::size_t before = reader.problems().size();
@@ -100,6 +115,7 @@ std::optional<GpuModel> read_gpu_model(MappingReader& reader) {
   gpu.write_latency = reader.time("write_latency", latency());
   gpu.kernel_launch = reader.time("kernel_launch", latency());
   gpu.flag_latency = reader.time("flag_latency", latency());
+  read_compute(reader, gpu);
   reader.finish();
   return gpu;
 }

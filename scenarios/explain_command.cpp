@@ -20,6 +20,7 @@
 #include "scenarios/references.h"
 #include "scenarios/result_files_command.h"
 #include "scenarios/scenario.h"
+#include "scenarios/step_bucket.h"
 #include "scenarios/what_if.h"
 #include "sim/predict.h"
 
@@ -28,6 +29,10 @@ namespace {
 
 // From here on somebody waits long enough for the changes to be told why.
 constexpr double kLongRun = 10;  // seconds
+
+constexpr std::string_view kOfLargestBucket =
+    "Of the training step the collective of its largest bucket is explained, by itself; predict "
+    "tells of the whole step.";
 
 using Settings = std::vector<std::string>;
 
@@ -80,7 +85,9 @@ class Explainer {
       : options_(options), context_(context), interrupted_(catch_interruption()) {}
 
   int explain() {
-    const auto stored = stored_result(options_.scenario);
+    auto stored = stored_result(options_.scenario);
+    // What is explained of a step is not in its result.
+    if (stored && options_.other.empty() && is_of_step(stored->scenario.effective)) stored.reset();
     if (!options_.other.empty()) return compare_results(stored);
     if (!options_.json.empty()) require_writable(options_.json);
     if (!options_.against.empty()) return compare_with_change(stored);
@@ -111,6 +118,12 @@ class Explainer {
   Question question(std::optional<Bytes> size) const {
     Question question{options_.scenario, options_.settings,
                       read(options_.scenario, options_.settings)};
+    if (question.scenario.training_step) {
+      question.settings = bucket_settings(question.scenario, question.settings);
+      question.scenario = read(question.name, question.settings);
+      question.scenario.notes.emplace_back(kOfLargestBucket);
+      return question;
+    }
     const auto& sizes = question.scenario.workload.sizes;
     const Bytes asked = size.value_or(sizes.back());
     question.sizes = sizes.size();

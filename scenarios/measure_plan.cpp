@@ -132,6 +132,12 @@ MeasurePlan plan_of(const MeasureOptions& options, const CommandContext& context
   plan.timeout = timeout_of(options.timeout);
   ScenarioRequest request{options.scenario, options.settings, context.library};
   plan.scenario = read_scenario(request);
+  if (plan.scenario.training_step) {
+    refuse("workload.training_step",
+           "a training step is predicted only; what one of its messages takes can be measured, as "
+           "with --set workload.size=" +
+               format_bytes(plan.scenario.workload.sizes.front()));
+  }
   if (replaces_ranks(options, plan.start, plan.scenario)) {
     const int ranks = options.ranks ? *options.ranks : options.launched->ranks;
     plan.notes.push_back(fmt::format("{} ranks, one a node, instead of the scenario's {}", ranks,

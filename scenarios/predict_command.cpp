@@ -12,6 +12,7 @@
 #include "scenarios/interruption.h"
 #include "scenarios/result_files_command.h"
 #include "scenarios/scenario.h"
+#include "scenarios/step_command.h"
 #include "sim/predict.h"
 
 namespace gradhaul {
@@ -35,6 +36,7 @@ int predict_scenario(const PredictOptions& options, const CommandContext& contex
   PredictionRequest request = request_of(scenario);
   request.skip_recurrences = !options.no_skip;
   request.interrupted = &catch_interruption();
+  if (scenario.training_step) return predict_training_step(scenario, request, options, context);
   Prediction prediction;
   {
     ProgressBar progress(options.progress);

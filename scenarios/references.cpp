@@ -30,6 +30,7 @@ constexpr std::array kReferencePaths{
     ReferencePath{"cluster.network", "networks"},
     ReferencePath{"cluster.node.gpus.model", "devices"},
     ReferencePath{"cluster.node.nics.model", "devices"},
+    ReferencePath{"workload.training_step.model", "models"},
 };
 
 bool is_path(std::string_view name) {

@@ -1,8 +1,8 @@
 #pragma once
 
-// Nodes, networks and devices by name: a name is looked up in the shipped scenarios/nodes, networks
-// or devices; a path (it has a slash, or ends in .yaml or .yml) is relative to the file that names
-// it, or to the working directory for an option.
+// Nodes, networks, devices and models by name: a name is looked up in the shipped scenarios/nodes,
+// networks, devices or models; a path (it has a slash, or ends in .yaml or .yml) is relative to the
+// file that names it, or to the working directory for an option.
 
 #include <filesystem>
 #include <optional>
@@ -15,7 +15,7 @@
 
 namespace gradhaul {
 
-// A folder of scenarios with its nodes/, networks/ and devices/.
+// A folder of scenarios with its nodes/, networks/, devices/ and models/.
 class Library {
  public:
   explicit Library(std::filesystem::path folder) : folder_(std::move(folder)) {}
@@ -23,7 +23,7 @@ class Library {
   // The file of a scenario given as a path or a shipped name; reports it where there is none.
   std::optional<std::filesystem::path> find_scenario(const std::string& name,
                                                      Problems& problems) const;
-  // Shipped names of a kind: "nodes", "networks", "devices"; "": the scenarios. In order.
+  // Shipped names of a kind: "nodes", "networks", "devices", "models"; "": the scenarios. In order.
   std::vector<std::string> names(std::string_view kind) const;
 
   // The kind of thing that the value at this dotted path of a scenario may name; empty: none.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "core/channel_groups.h"
@@ -14,6 +15,7 @@
 #include "scenarios/references.h"
 #include "scenarios/settings.h"
 #include "scenarios/sha256.h"
+#include "scenarios/training_reader.h"
 #include "scenarios/workload_reader.h"
 
 namespace gradhaul {
@@ -110,6 +112,16 @@ void show_axes(MappingReader& reader, Scenario& scenario) {
                   points_of(scenario.axes)));
 }
 
+void read_workload_into(MappingReader& workload, Scenario& scenario) {
+  const std::size_t before = workload.problems().size();
+  scenario.training_step = read_training_step(workload);
+  if (!scenario.training_step) {
+    scenario.workload = read_workload(workload, scenario.notes);
+  } else if (workload.problems().size() == before) {
+    scenario.workload = workload_of(*scenario.training_step);
+  }
+}
+
 // Reads the cluster before the communication plan, which it bounds, but shows it after it.
 void read_whole(const TreeNode& tree, Scenario& scenario, Problems& problems) {
   const Location top{scenario.file, 1, 1};
@@ -118,17 +130,26 @@ void read_whole(const TreeNode& tree, Scenario& scenario, Problems& problems) {
   scenario.name = reader.text("scenario", {stem});
   scenario.question = reader.text("question", {""});
   require(reader, "workload", "workload: {collective: all_reduce, size: 1GiB}");
+  std::optional<MappingReader> workload;
   if (reader.has("workload")) {
-    MappingReader workload = reader.mapping("workload");
-    scenario.workload = read_workload(workload, scenario.notes);
+    workload.emplace(reader.mapping("workload"));
+    read_workload_into(*workload, scenario);
   } else {
     reader.raw("workload");
   }
   MappingReader expect = reader.mapping("expect");
   scenario.expectations = read_expectations(expect);
   show_axes(reader, scenario);
+  if (scenario.training_step && !scenario.expectations.empty()) {
+    reader.report("expect",
+                  "expect: of a training step nothing can be expected in this version; leave it "
+                  "empty");
+  }
   const Cluster* understood = nullptr;
   read_cluster_into(reader, scenario, understood);
+  if (scenario.training_step && understood != nullptr && problems.empty()) {
+    check_training_step(*workload, *scenario.training_step, *understood, scenario.notes);
+  }
   MappingReader communication = reader.mapping("communication");
   scenario.communication = read_communication(communication, scenario.workload, understood);
   auto& shown = scenario.filled.children;

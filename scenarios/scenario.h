@@ -5,12 +5,14 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/cluster.h"
 #include "core/communication.h"
 #include "core/prediction_request.h"
+#include "core/training_step.h"
 #include "core/workload.h"
 #include "scenarios/expectation_reader.h"
 #include "scenarios/filled_value.h"
@@ -23,6 +25,8 @@ struct Scenario {
   std::string question;
   std::string file;    // as it was given, or found
   std::string sha256;  // of the file alone
+  // A whole step instead of one collective; `workload` is its largest bucket's then.
+  std::optional<TrainingStep> training_step;
   Workload workload;
   Communication communication;
   Cluster cluster;

@@ -89,18 +89,28 @@ void keep_datatype_of_model(TreeNode& workload) {
   workload.children.push_back(std::move(kept));
 }
 
-// Size and model say the same thing twice: whichever is set replaces the other.
+// Size and model say the same thing twice, and a training step makes its own collectives: whichever
+// is set replaces the others.
 void drop_alternative(TreeNode& scenario, const Setting& setting) {
   if (setting.keys.size() < 2 || setting.keys[0] != "workload") return;
   TreeNode* workload = scenario.find("workload");
   if (workload == nullptr) return;
   const std::string& key = setting.keys[1];
-  const char* other = key == "size" ? "model" : key == "model" ? "size" : nullptr;
-  const TreeNode* found = other == nullptr ? nullptr : workload->find(other);
   // Two settings at odds are for the reader to report.
-  if (found == nullptr || found->location.option()) return;
-  if (key == "size") keep_datatype_of_model(*workload);
-  workload->erase(other);
+  const auto drop = [workload](std::string_view name) {
+    const TreeNode* found = workload->find(name);
+    if (found != nullptr && !found->place().option()) workload->erase(name);
+  };
+  if (key == "size") {
+    const TreeNode* model = workload->find("model");
+    if (model != nullptr && !model->location.option()) keep_datatype_of_model(*workload);
+  }
+  if (key == "size" || key == "model") {
+    drop(key == "size" ? "model" : "size");
+    drop("training_step");
+  } else if (key == "training_step") {
+    for (const char* name : {"collective", "size", "model", "datatype", "reduction"}) drop(name);
+  }
 }
 
 void apply(TreeNode& scenario, Setting& setting, const Library& library, Problems& problems) {

@@ -5,7 +5,9 @@
 #include <algorithm>
 
 #include "core/placement.h"
+#include "core/step_plan.h"
 #include "scenarios/quantity.h"
+#include "scenarios/training_reader.h"
 
 namespace gradhaul {
 namespace {
@@ -47,6 +49,20 @@ std::string message_line(const Workload& workload) {
   return fmt::format("{} sizes, {} to {} a rank", sizes.size(), first, format_bytes(sizes.back()));
 }
 
+std::string training_line(const TrainingStep& step, const Cluster& cluster) {
+  std::size_t buckets = 0;
+  for (const StageModel& stage : stage_models(step)) {
+    buckets = std::max(buckets, stage.buckets.size());
+  }
+  const ParallelLayout layout = step.layout(cluster.ranks());
+  return fmt::format(
+      "a training step of {}: tensor {} x data {} x pipeline {}, {} of gradients{}, up to {:.1f} "
+      "MB each",
+      step.model.name, layout.tensor, layout.data, layout.pipeline,
+      counted(static_cast<int>(buckets), "bucket"), layout.pipeline > 1 ? " a stage" : "",
+      static_cast<double>(workload_of(step).sizes.front().count) / 1e6);
+}
+
 std::string ring_line(std::size_t channel, const std::vector<Rank>& ring) {
   const auto shown = static_cast<std::ptrdiff_t>(std::min(ring.size(), kShownRanks));
   return fmt::format("ring of channel {}: {}{}", channel,
@@ -63,7 +79,8 @@ std::vector<std::string> topology_summary(const Scenario& scenario) {
       fmt::format("{} on {} of {}, {} a node; {} and {} a node", counted(cluster.ranks(), "rank"),
                   counted(cluster.nodes, "node"), cluster.node.name, cluster.ranks_per_node,
                   counted(cluster.node.gpu_count, "GPU"), counted(cluster.node.nic_count, "NIC")));
-  lines.push_back(message_line(scenario.workload));
+  lines.push_back(scenario.training_step ? training_line(*scenario.training_step, cluster)
+                                         : message_line(scenario.workload));
   if (cluster.nodes > 1) lines.push_back(network_line(cluster));
   const Placement placement = place(cluster, scenario.communication, scenario.workload.collective);
   lines.push_back(counted(placement.channels, "channel"));

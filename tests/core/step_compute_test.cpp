@@ -50,6 +50,8 @@ TEST(StepCompute, OfWhatMovesMemoryCountsBytes) {
   recommender.model.recommender = {{10, 10}, 64, 13, {64}, {1}};
   recommender.micro_batch = 100;
   const StepCompute tables(recommender, gpu);
+  recommender.gradient_datatype = DataType::kFp32;
+  EXPECT_EQ(tables.optimizer(1000).ps, 1000 * 3 * 4);
   EXPECT_EQ(tables.table_lookup().ps, 2 * 100 * 2 * 64 * 4);
   EXPECT_EQ(tables.table_update().ps, 3 * 100 * 2 * 64 * 4);
 }

@@ -9,7 +9,7 @@ namespace {
 
 StepMemory memory_of(TrainingStep step, Sharding sharding, int ranks) {
   step.sharding = sharding;
-  return step_memory(step, plan_step(step, plain_gpu(), ranks), 0);
+  return step_memory(step, step.layout(ranks), stage_models(step)[0], 0);
 }
 
 std::int64_t model_state(const StepMemory& memory) {
@@ -74,10 +74,10 @@ TEST(TrainingMemory, OfAPipelineCountsWhatIsOnItsWay) {
   step.model = llama_7b();
   step.pipeline = 4;
   step.accumulation = 8;
-  const StepPlan plan = plan_step(step, plain_gpu(), 4);
+  const std::vector<StageModel> stages = stage_models(step);
   const std::int64_t layer = 34 * 4096LL * 4096;
-  EXPECT_EQ(step_memory(step, plan, 0).activations.count, 4 * 8 * layer);
-  EXPECT_EQ(step_memory(step, plan, 2).activations.count, 2 * 8 * layer);
+  EXPECT_EQ(step_memory(step, step.layout(4), stages[0], 0).activations.count, 4 * 8 * layer);
+  EXPECT_EQ(step_memory(step, step.layout(4), stages[2], 2).activations.count, 2 * 8 * layer);
 }
 
 TEST(TrainingMemory, OfARecommenderIsItsShareOfTheTables) {

@@ -118,6 +118,8 @@ TEST(Fuzz, DamagedSettingsAreReported) {
       "cluster.network.topology={kind: leaf_spine, switch_ports: 32, leaves: 4, spines: 2}",
       "cluster.node.pcie.0={switch: sw0, parent: socket0, link: gen5x16, devices: [gpu0, nic0]}",
       "communication.ring_order=[[0, 1, 2], [2, 1, 0]]",
+      "workload.training_step={model: dlrm, micro_batch: 16, buckets: {size: 25MiB}}",
+      "workload.training_step.parallel={tensor: 2, pipeline: 4}",
       "cluster.nodes=3"};
   for (int i = 0; i < 1500; ++i) {
     const std::string a = damaged(settings[draws.below(settings.size())], draws);

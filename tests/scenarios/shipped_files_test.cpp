@@ -20,8 +20,8 @@ using testing::ElementsAre;
 TEST(ShippedFiles, AreAllRegistered) {
   const Library library(GRADHAUL_SCENARIOS);
   EXPECT_THAT(library.names(""),
-              ElementsAre("7b-32gpu", "7b-32gpu-flat", "7b-32gpu-one-nic-per-node", "ideal-ring",
-                          "link-test", "quick"));
+              ElementsAre("70b-step", "7b-32gpu", "7b-32gpu-flat", "7b-32gpu-one-nic-per-node",
+                          "7b-step", "dlrm-step", "ideal-ring", "link-test", "quick"));
   EXPECT_THAT(
       library.names("nodes"),
       ElementsAre("bad-cross-socket", "bad-uplink-gen3", "bad-uplink-gen4", "dgx-a100", "flat-h100",
@@ -31,6 +31,8 @@ TEST(ShippedFiles, AreAllRegistered) {
   EXPECT_THAT(library.names("devices"),
               ElementsAre("a100-sxm", "b200-sxm", "connectx-5", "connectx-6", "connectx-6-dx",
                           "connectx-7", "h100-sxm", "h200-sxm", "ideal-gpu", "ideal-nic"));
+  EXPECT_THAT(library.names("models"),
+              ElementsAre("dlrm", "llama-2-13b", "llama-2-70b", "llama-2-7b"));
   // And none lies anywhere else.
   std::size_t files = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(GRADHAUL_SCENARIOS)) {
@@ -38,7 +40,7 @@ TEST(ShippedFiles, AreAllRegistered) {
     if (extension == ".yaml" || extension == ".yml") ++files;
   }
   std::size_t listed = 0;
-  for (const char* kind : {"", "nodes", "networks", "devices"}) {
+  for (const char* kind : {"", "nodes", "networks", "devices", "models"}) {
     listed += library.names(kind).size();
   }
   EXPECT_EQ(files, listed);
@@ -89,7 +91,26 @@ TEST(ShippedDevices, ReadAndBearTheirNames) {
   }
 }
 
-// Every number of a device, node or network has a source; those of the ideal ones come from nobody.
+// The parameters that are published: model cards of meta-llama/Llama-2-*, and of MLPerf's DLRM
+// 187.8 million rows of 128 (mlcommons/inference, recommendation/dlrm) beside its MLPs.
+TEST(ShippedModels, HaveThePublishedParameters) {
+  const std::vector<std::pair<std::string, std::int64_t>> models{
+      {"llama-2-7b", 6'738'415'616},
+      {"llama-2-13b", 13'015'864'320},
+      {"llama-2-70b", 68'976'648'192},
+      {"dlrm", 187'767'399LL * 128 + 2'368'897}};
+  for (const auto& [name, parameters] : models) {
+    SCOPED_TRACE(name);
+    const std::optional<TrainingStep> step =
+        good(kSmallScenario, {"workload.training_step.model=" + name}).training_step;
+    ASSERT_TRUE(step);
+    EXPECT_EQ(step->model.name, name);
+    EXPECT_EQ(parameter_count(step->model), parameters);
+  }
+}
+
+// Every number of a device, node, network or model has a source; those of the ideal ones come from
+// nobody.
 void expect_sources(const FilledValue& value, const std::string& path, const std::string& folder) {
   const bool mapping = value.kind == FilledValue::Kind::kMapping;
   const std::set<std::string> definitions{
@@ -113,6 +134,14 @@ TEST(ShippedNumbers, HaveSources) {
     for (const char* folder : {"/nodes/", "/devices/", "/networks/"}) {
       expect_sources(scenario.filled, "", folder);
     }
+  }
+}
+
+TEST(ShippedNumbers, OfModelsHaveSources) {
+  for (const std::string& name : Library(GRADHAUL_SCENARIOS).names("models")) {
+    SCOPED_TRACE(name);
+    expect_sources(good(kSmallScenario, {"workload.training_step.model=" + name}).filled, "",
+                   "/models/");
   }
 }
 

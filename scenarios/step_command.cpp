@@ -1,0 +1,53 @@
+#include "scenarios/step_command.h"
+
+#include "analysis/run_description.h"
+#include "analysis/step_json.h"
+#include "analysis/step_report.h"
+#include "scenarios/exit_status.h"
+#include "scenarios/result_files_command.h"
+#include "sim/step_prediction.h"
+
+namespace gradhaul {
+namespace {
+
+bool write_files(const Scenario& scenario, const StepPrediction& result,
+                 const PredictOptions& options, const CommandContext& context) {
+  try {
+    if (!options.json.empty()) {
+      write_file_whole(options.json,
+                       step_result_text(result.prediction, *scenario.training_step, result.outcome,
+                                        record_of_scenario(scenario), context.version));
+    }
+    if (!options.csv.empty()) write_file_whole(options.csv, result_csv(result.prediction));
+  } catch (const FileError& error) {
+    complain(error.what());
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+int predict_training_step(const Scenario& scenario, PredictionRequest request,
+                          const PredictOptions& options, const CommandContext& context) {
+  StepPrediction result;
+  {
+    ProgressBar progress(options.progress);
+    request.progress = &progress;
+    result = predict_step(request, *scenario.training_step);
+  }
+  auto& notes = result.prediction.notes;
+  notes.insert(notes.begin(), scenario.notes.begin(), scenario.notes.end());
+  const RunDescription run =
+      describe_run(request.cluster, request.communication, scenario.name, context.version);
+  const bool printed =
+      print(step_report(result.prediction, *scenario.training_step, result.outcome, run));
+  if (!printed) complain("standard output could not be written");
+  const bool written = write_files(scenario, result, options, context);
+  if (!printed || !written) return kRunFailed;
+  if (!result.prediction.interrupted) return kDone;
+  complain("interrupted; the step was not finished");
+  return kInterrupted;
+}
+
+}  // namespace gradhaul
