@@ -10,6 +10,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+std::string ratio_text(double ratio) {
+  return ratio < 100 ? fmt::format("{:.3g}", ratio) : fmt::format("{:.0f}", ratio);
+}
+
 std::string answer_text(const Json& content) {
   const Json& summary = content.at("summary");
   const auto judged = summary.at("judged").get<std::int64_t>();
@@ -23,12 +27,12 @@ std::string answer_text(const Json& content) {
                     " The farthest off, {}, took {:.3g} times as long as predicted; the "
                     "median is {:.3g} times.",
                     bytes_text({summary.at("worst_size_bytes").get<std::int64_t>()}),
-                    summary.at("worst_ratio").get<double>(),
-                    summary.at("median_ratio").get<double>());
+                    ratio_text(summary.at("worst_ratio").get<double>()),
+                    ratio_text(summary.at("median_ratio").get<double>()));
 }
 
 std::string number(const Json& value) {
-  return value.is_number() ? number_text(value.get<double>()) : std::string("-");
+  return value.is_number() ? digits_text(value.get<double>()) : std::string("-");
 }
 
 std::string table_of_rows(const Json& rows) {

@@ -74,7 +74,7 @@ std::string yaml_text(const Json& effective) {
   return text;
 }
 
-std::string number_text(double value) {
+std::string digits_text(double value) {
   const double size = std::abs(value);
   if (size >= 1000) return fmt::format("{:.1f}", value);
   return size >= 0.1 || size == 0 ? fmt::format("{:.2f}", value) : fmt::format("{:.3g}", value);

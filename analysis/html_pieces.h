@@ -19,7 +19,7 @@ std::string html_pictures(const ReportedFile& file);
 std::string yaml_text(const nlohmann::ordered_json& effective);
 
 // Three or more digits: "70123.5", "12.3", "0.0456".
-std::string number_text(double value);
+std::string digits_text(double value);
 
 // `make` gives the section; what it finds wrong with the JSON becomes a ReportError.
 template <typename Make>

@@ -39,6 +39,9 @@ constexpr const char* kGrowth = "How does bandwidth grow with size?";
 std::vector<PictureAsked> pictures_of_result(const Json& content) {
   std::vector<PictureAsked> asked;
   if (sizes_in(at_path(content, "rows")) > 1) asked.push_back({"busbw", kGrowth});
+  if (at_path(content, "training_step").is_object()) {
+    asked.push_back({"time-line", "How much communication does the training step hide?"});
+  }
   if (text_at(content, "kind") != "predicted") return asked;
   asked.push_back({"blame", "Where does the time go, and how busy is what?"});
   asked.push_back({"topology", "Which links carry how much?"});
@@ -95,7 +98,8 @@ std::string title_of(const ReportedFile& file) {
     return fmt::format("{}: predicted beside measured", predicted.empty() ? file.name : predicted);
   }
   const std::string name = text_at(file.content, "scenario.name");
-  return name.empty() ? file.name : name;
+  const bool measured = text_at(file.content, "kind") == "measured";
+  return fmt::format("{}{}", name.empty() ? file.name : name, measured ? ", measured" : "");
 }
 
 }  // namespace gradhaul

@@ -35,7 +35,7 @@ std::string answer_text(const StoredResult& result, const Json& last) {
   const ResultRow& row = result.prediction.rows.back();
   return fmt::format("{} {}: {}, a bus bandwidth of {} GB/s.",
                      result.predicted ? "Predicted for" : "Measured for", task_text(row, last),
-                     duration_text(row.time), number_text(last.at("busbw_GBps").get<double>()));
+                     duration_text(row.time), digits_text(last.at("busbw_GBps").get<double>()));
 }
 
 std::string table_of_rows(const Json& rows, bool measured) {
@@ -53,7 +53,7 @@ std::string table_of_rows(const Json& rows, bool measured) {
     table.columns.push_back({"limited by", "", false});
   }
   const auto number = [](const Json& row, const char* key) {
-    return row.at(key).is_null() ? std::string("-") : number_text(row.at(key).get<double>());
+    return row.at(key).is_null() ? std::string("-") : digits_text(row.at(key).get<double>());
   };
   for (const Json& row : rows) {
     std::vector<std::string> cells{fmt::format("{}", row.at("size_bytes").get<std::int64_t>()),

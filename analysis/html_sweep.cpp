@@ -53,9 +53,9 @@ std::string answer_text(const Json& content) {
   std::string text = fmt::format("Of {} points", points.size());
   if (!best) return fmt::format("{}, none came to an end.", text);
   text += fmt::format(" the highest bus bandwidth, {} GB/s for {}, is that of {}",
-                      number_text(best->busbw), bytes_text({best->size}), best->name);
+                      digits_text(best->busbw), bytes_text({best->size}), best->name);
   if (worst->name != best->name) {
-    text += fmt::format("; the lowest, {} GB/s for {}, that of {}", number_text(worst->busbw),
+    text += fmt::format("; the lowest, {} GB/s for {}, that of {}", digits_text(worst->busbw),
                         bytes_text({worst->size}), worst->name);
   }
   return failed == 0 ? fmt::format("{}.", text) : fmt::format("{}. {} failed.", text, failed);
@@ -90,7 +90,7 @@ std::string table_of_points(const Json& content) {
       std::vector<std::string> cells = values;
       cells.push_back(fmt::format("{}", row.at("size_bytes").get<std::int64_t>()));
       for (const char* key : {"time_us", "algbw_GBps", "busbw_GBps"}) {
-        cells.push_back(number_text(row.at(key).get<double>()));
+        cells.push_back(digits_text(row.at(key).get<double>()));
       }
       cells.push_back(row.at("limited_by").get<std::string>());
       table.rows.push_back(std::move(cells));

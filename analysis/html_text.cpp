@@ -34,9 +34,10 @@ th { border-bottom: 2px solid var(--line); vertical-align: bottom; }
 th small { display: block; font-weight: normal; color: var(--soft); }
 td.number, th.number { text-align: right; }
 tbody tr:nth-child(even) { background: var(--stripe); }
-figure { margin: 1rem 0; }
-figure svg { display: block; width: 100%; height: auto; background: #ffffff; }
-figcaption, dt { color: var(--soft); font-size: 0.9rem; }
+figure { margin: 1rem 0; overflow-x: auto; }
+figure svg { display: block; width: 100%; min-width: 34rem; height: auto; background: #ffffff; }
+dl + h1, pre + h1 { margin-top: 4rem; border-top: 3px solid var(--line); padding-top: 1rem; }
+dt { color: var(--soft); font-size: 0.9rem; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: 0.2rem 1rem; }
 dd { margin: 0; }
 pre { overflow-x: auto; padding: 0.7rem; background: var(--stripe); font-size: 0.8rem;
@@ -50,7 +51,9 @@ code { overflow-wrap: anywhere; }
   :root { --ink: #000000; --paper: #ffffff; --soft: #444444; --line: #999999; --stripe: #f4f4f4;
     --bad: #a1260d; }
   body { max-width: none; padding: 0; font-size: 10pt; }
-  .wide, pre { overflow: visible; }
+  .wide, pre, figure { overflow: visible; }
+  figure svg { min-width: 0; }
+  dl + h1, pre + h1 { break-before: page; border: none; }
   table { font-size: 7.5pt; }
   th, td { padding: 0.1rem 0.3rem; white-space: normal; }
   pre { white-space: pre-wrap; font-size: 7pt; }
@@ -190,8 +193,7 @@ std::string html_picture(const HtmlPicture& picture, int number) {
                     picture.missing.empty() ? "no drawing came" : picture.missing),
         "missing");
   }
-  return fmt::format("<figure>{}<figcaption>{}</figcaption></figure>\n", svg,
-                     html_escaped(picture.title));
+  return fmt::format("<figure>{}</figure>\n", svg);
 }
 
 std::string html_page(std::string_view title, std::string_view body) {

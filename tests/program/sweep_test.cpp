@@ -150,6 +150,26 @@ TEST(Sweep, RefusesWhatCannotBeSwept) {
   EXPECT_THAT(run.err, HasSubstr("/no/such/folder/x.json"));
 }
 
+TEST(Sweep, TakesItsAxesFromTheScenario) {
+  const std::string path = temporary_file("vary.yaml");
+  const std::string text =
+      "workload: {collective: all_reduce}\n"
+      "cluster: {nodes: 2, node: hgx-h100, network: ndr-rails}\n"
+      "simulation: {fidelity: analytic}\n"
+      "vary: {workload.size: 1MiB..4MiB:x2, cluster.nodes: [2, 4]}\n";
+  write_text(path, text);
+  const ProgramRun run = run_program({"sweep", path, "--vary=cluster.nodes=3"});
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("over workload.size (3), cluster.nodes (1): 3 points"));
+  EXPECT_EQ(run_program({"check", path}).status, 0);
+  // A point that cannot be is a mistake to whoever checks.
+  write_text(path, text + "expect: {}\ncommunication: {}\n");
+  const ProgramRun wrong = run_program({"check", path, "--set=vary.communication.slots=[8, many]"});
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("the point workload.size=1MiB, cluster.nodes=2, "
+                                   "communication.slots=many of its `vary` cannot be: slots: "));
+}
+
 std::size_t lines_in(const std::string& path) {
   const std::string text = text_of(path);
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
