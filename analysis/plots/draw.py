@@ -48,7 +48,10 @@ def kind_of(documents):
     if schema == "gradhaul.explanation/1":
         return "blame"
     if schema == "gradhaul.sweep/1":
-        return "heat-map"
+        axes = documents[0].content.get("axes")
+        only_sizes = isinstance(axes, list) and [
+            axis.get("path") for axis in axes if isinstance(axis, dict)] == ["workload.size"]
+        return "busbw" if only_sizes else "heat-map"
     if schema == "gradhaul.trace/1":
         return "pipeline"
     if isinstance(documents[0].content.get("training_step"), dict):

@@ -166,6 +166,21 @@ def read_axes(document):
     return result
 
 
+def _varied(scenario, axes, values):
+    """The scenario of a sweep with the values of one point."""
+    scenario = {**scenario, "effective": {**member(scenario, "effective", dict, {})}}
+    for axis, value in zip(axes, values):
+        *above, last = axis.path.split(".")
+        place = scenario["effective"]
+        for key in above:
+            place[key] = {**member(place, key, dict, {})}
+            place = place[key]
+        # A name may stand for a whole mapping.
+        named = isinstance(place.get(last), dict)
+        place[last] = {"name": value} if named else int(value) if value.isdigit() else value
+    return scenario
+
+
 def value_text(value):
     if isinstance(value, str):
         return value
@@ -191,7 +206,7 @@ def read_points(document):
             result.append(Point(values, None, str(point.get("error") or "not done")))
             continue
         run = run_of(content, document.file, f"points[{index}].result: ")
-        run.scenario = run.scenario or scenario
+        run.scenario = run.scenario or _varied(scenario, axes, values)
         run.label = ", ".join(f"{short_path(axis.path)} {value}"
                               for axis, value in zip(axes, values))
         result.append(Point(values, run))

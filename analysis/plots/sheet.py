@@ -71,8 +71,13 @@ def wrapped(text, width, size, weight="normal", most=4):
 
 
 def balanced(text, width, size, weight):
-    """Wrapped into as few lines as need be, about equally long, lest a word stands alone."""
+    """Wrapped into as few lines as need be, an answer on lines of its own, and all of them about
+    equally long, lest a word stands alone."""
     lines = wrapped(text, width, size, weight)
+    asked, mark, answer = text.partition("? ")
+    if len(lines) > 1 and answer:
+        return (balanced(asked + mark.strip(), width, size, weight)
+                + balanced(answer, width, size, weight))
     narrower = width
     while len(lines) > 1 and narrower > width / 2:
         narrower *= 0.96

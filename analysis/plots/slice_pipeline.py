@@ -113,7 +113,7 @@ def _draw_hop(panel, slices, rows, start, scale):
     ticks = range(0, len(rows), step)
     panel.set_yticks(list(ticks), [str(slices[tick].sequence) for tick in ticks])
     panel.tick_params(axis="y", length=0)
-    panel.set_ylabel("slice (number)")
+    panel.set_ylabel("slice\n(number)")
     panel.grid(True, axis="x")
     panel.spines["left"].set_visible(False)
 
@@ -127,5 +127,5 @@ def _small_print(trace, hops, shown):
         words.append(f"The first {MOST_SLICES} slices of each connection; {left} more follow.")
     others = len(trace.slices) - len(hops)
     if others > 0:
-        words.append(f"{others} other connections are not shown.")
+        words.append(f"{others} other connection{'s are' if others > 1 else ' is'} not shown.")
     return " ".join(words + [shortened(text, 200) for text in trace.left_out[:1]])

@@ -7,11 +7,11 @@ from resource_names import common_name, shape_of
 from sheet import Entry, Sheet, shortened
 from trace_events import read_trace
 
-MOST_COLOURED = 6
-MOST_STEPS = 600  # of a line; more cannot be told apart on a page
-# Kind: what the axis says, and what is said of a run without any.
-PANELS = {"queue": "queued before\nthe link", "paused": "paused by PFC\n(% of the time)",
-          "credit stall": "out of credits\n(% of the time)"}
+MOST_LINES = 6
+MOST_STRIPS = 10
+BINS = 400  # of a page's width; more cannot be told apart
+STALLS = {"paused": "paused by PFC", "credit stall": "packets wait for credits"}
+STALL = style.VERMILION
 
 
 def draw(documents, _options):
@@ -20,137 +20,165 @@ def draw(documents, _options):
         raise BadInput(documents[1].file, "is one file too many: this picture is of one trace")
     trace = read_trace(documents[0])
     size, start, end = trace.rows[-1]
-    series = {key: _clipped(points, start, end) for key, points in trace.counters.items()}
+    series = {key: clipped(points, start, end) for key, points in trace.counters.items()}
     series = {key: points for key, points in series.items() if any(value for _, value in points)}
-    lines = _merged(series)
-    kinds = [kind for kind in PANELS if any(key[1] == kind for key in lines)]
-    order = _order(lines)
-    looks = {name: _look(place) for place, name in enumerate(order)}
-    about = f"{quantities.size_text(size)}, {quantities.time_text(end - start)}"
-    sheet = Sheet(_title(trace, lines), about=f"{shortened(trace.scenario)}, {about}",
-                  legend=_legend(order, looks), height=max(1.0, 0.5 + 1.5 * len(kinds)),
-                  notes=[_small_print(trace)])
-    panels = sheet.figure.subplots(max(len(kinds), 1), 1, squeeze=False, sharex=True)[:, 0]
-    scale, unit = quantities.time_unit(end - start)
-    for panel, kind in zip(panels, kinds):
-        _draw_panel(panel, kind, {name: points for (name, of), points in lines.items()
-                                  if of == kind}, looks, (start, end, scale))
-    if not kinds:
+    time = end - start
+    queues = _queues(series, time)
+    strips = {kind: _strips(series, kind, time) for kind in STALLS}
+    strips = {kind: rows for kind, rows in strips.items() if rows}
+    heights = ([1.5] if queues else []) + [0.25 + 0.19 * min(len(rows), MOST_STRIPS)
+                                           for rows in strips.values()]
+    about = f"{quantities.size_text(size)}, {quantities.time_text(time)}"
+    sheet = Sheet(_title(trace, series, strips), legend=_legend(queues, strips),
+                  about=f"{shortened(trace.scenario)}, {about}",
+                  height=max(1.0, sum(heights) + 0.15 * len(heights) + 0.45),
+                  notes=[_small_print(trace, queues, strips)])
+    panels = list(sheet.figure.subplots(max(len(heights), 1), 1, squeeze=False, sharex=True,
+                                        gridspec_kw={"height_ratios": heights or [1]})[:, 0])
+    scale, unit = quantities.time_unit(time)
+    panels[-1].set_xlim(0, time / scale)
+    panels[-1].set_xlabel(f"time ({unit})")
+    if not heights:
         panels[0].text(0.5, 0.5, "No queue, no pause, no lack of credits.", ha="center",
                        transform=panels[0].transAxes, fontsize=style.TEXT)
         panels[0].set_yticks([])
-    panels[-1].set_xlim(0, (end - start) / scale)
-    panels[-1].set_xlabel(f"time ({unit})")
+    if queues:
+        _draw_queues(panels.pop(0), queues, time / scale)
+    for panel, (kind, rows) in zip(panels, strips.items()):
+        _draw_strips(panel, STALLS[kind], rows, time / scale)
     return sheet
 
 
-def _clipped(points, start, end):
+def clipped(points, start, end):
     """Those of one row, its time beginning at 0; what held before holds at 0."""
     before = [value for time, value in points if time <= start]
     inside = [(time - start, value) for time, value in points if start < time <= end]
     return [(0.0, before[-1] if before else 0.0)] + inside
 
 
-def _merged(series):
-    """{(name of links, kind): points}: links of one shape that saw the same together."""
-    groups = {}
+def binned(points, end, mean):
+    """Of a value that holds until the next: in each of BINS equal times up to `end` its mean, or
+    the highest."""
+    width = end / BINS
+    values = [0.0] * BINS
+    for (start, value), (stop, _) in zip(points, points[1:] + [(end, 0.0)]):
+        for place in range(int(start / width), min(int(stop / width), BINS - 1) + 1):
+            held = min(stop, (place + 1) * width) - max(start, place * width)
+            if mean:
+                values[place] += value * max(held, 0.0) / width
+            elif held > 0 or start == stop:
+                values[place] = max(values[place], value)
+    return values
+
+
+def _queues(series, time):
+    """[(name, values)]: of links of one shape together the highest at each time; the longest queue
+    first."""
+    shapes = {}
     for (link, kind), points in sorted(series.items()):
-        groups.setdefault((shape_of(link), kind, tuple(points)), []).append(link)
-    lines = {}
-    for (_, kind, points), links in groups.items():
+        if kind == "queue":
+            shapes.setdefault(shape_of(link), {})[link] = binned(points, time, False)
+    queues = []
+    for links in shapes.values():
+        name = common_name(list(links))
+        if len(links) > 1:
+            name += f" (the highest of {len(links)})"
+        queues.append((name, [max(values) for values in zip(*links.values())]))
+    return sorted(queues, key=lambda queue: (-max(queue[1]), queue[0]))
+
+
+def _strips(series, kind, time):
+    """[(name, shares of 100)]: links of one shape that saw the same together; who has most of it
+    first."""
+    groups = {}
+    for (link, of), points in sorted(series.items()):
+        if of == kind:
+            groups.setdefault((shape_of(link), tuple(points)), []).append(link)
+    names = [common_name(links) for links in groups.values()]
+    strips = []
+    for (_, points), links in groups.items():
         name = common_name(links)
+        if names.count(name) > 1:
+            name = links[0]
         name += f" ({len(links)} equal)" if len(links) > 1 else ""
-        while (name, kind) in lines:
-            name += " "
-        lines[(name, kind)] = list(points)
-    return lines
-
-
-def _order(lines):
-    """Names of links, those first that have the most in any panel."""
-    highest = {}
-    for kind in PANELS:
-        mine = {name: max(value for _, value in points)
-                for (name, of), points in lines.items() if of == kind}
-        most = max(mine.values(), default=1)
-        for name, value in mine.items():
-            highest[name] = max(highest.get(name, 0), value / most)
-    return sorted(highest, key=lambda name: (-highest[name], name))
+        strips.append((name, binned(list(points), time, True)))
+    return sorted(strips, key=lambda strip: (-sum(strip[1]), strip[0]))
 
 
 def _look(place):
-    if place >= MOST_COLOURED:
+    if place >= MOST_LINES:
         return {"color": style.REST, "linewidth": 0.7, "alpha": 0.7, "zorder": 1}
     look = style.series_style(place)
     return {"color": look["color"], "linestyle": look["linestyle"], "linewidth": 1.3, "zorder": 3}
 
 
-def _legend(order, looks):
-    entries = [Entry(shortened(name, 52), {**looks[name], "marker": ""})
-               for name in order[:MOST_COLOURED]]
-    if len(order) > MOST_COLOURED:
-        entries.append(Entry(f"{len(order) - MOST_COLOURED} more",
-                             {**looks[order[-1]], "marker": ""}))
+def _stall_look(percent):
+    """On paper of any colour: the more, the stronger."""
+    return {"facecolor": STALL, "alpha": percent / 100, "linewidth": 0}
+
+
+def _legend(queues, strips):
+    entries = [Entry(shortened(name, 52), {**_look(place), "marker": ""})
+               for place, (name, _) in enumerate(queues[:MOST_LINES])]
+    if len(queues) > MOST_LINES:
+        entries.append(Entry(f"{len(queues) - MOST_LINES} more",
+                             {**_look(MOST_LINES), "marker": ""}))
+    if strips:
+        entries += [Entry("waits all of the time", _stall_look(100), box=True),
+                    Entry("a quarter of it", _stall_look(25), box=True)]
     return entries
 
 
-def _title(trace, lines):
+def _title(trace, series, strips):
     asked = f"Where and when does {shortened(trace.scenario)} wait?"
-    if not lines:
-        return f"{asked} Nowhere."
     told = []
-    for kind, words in (("paused", "paused"), ("credit stall", "without credits")):
-        sums = {name: _mean(points) for (name, of), points in lines.items() if of == kind}
-        if sums:
-            name = max(sums, key=sums.get)
-            told.append(f"{shortened(name.strip(), 40)} is {words} most")
-    if not told:
-        highest = {name: max(value for _, value in points) for (name, _), points in lines.items()}
-        told.append(f"The longest queue is before {max(highest, key=highest.get).strip()}")
-    return f"{asked} {'; '.join(told)}."
+    for kind, rows in strips.items():
+        words = {"paused": "paused", "credit stall": "without credits"}[kind]
+        told.append(f"{shortened(rows[0][0])} is {words} most, "
+                    f"{sum(rows[0][1]) / BINS:.0f} % of the time")
+    if not told and series:
+        highest = {link: max(value for _, value in points) for (link, _), points in series.items()}
+        link = max(sorted(highest), key=highest.get)
+        told.append(f"The longest queue is before {shortened(link)}")
+    return f"{asked} {'; '.join(told) or 'Nowhere'}."
 
 
-def _mean(points):
-    """Of a value that holds until the next, over the time to the last point."""
-    held = sum(value * (later - time)
-               for (time, value), (later, _) in zip(points, points[1:]))
-    return held / points[-1][0] if points[-1][0] > 0 else points[-1][1]
-
-
-def _thinned(points, end):
-    """At most MOST_STEPS steps: of each stretch of time the highest value."""
-    if len(points) <= MOST_STEPS:
-        return points
-    width = end / MOST_STEPS
-    highest, last = {}, 0.0
-    for time, value in points:
-        place = min(int(time / width), MOST_STEPS - 1)
-        highest[place] = max(highest.get(place, 0.0), value)
-        last = value
-    return [(place * width, value) for place, value in sorted(highest.items())] + [(end, last)]
-
-
-def _draw_panel(panel, kind, lines, looks, window):
-    start, end, scale = window
-    size, unit = 1.0, ""
-    if kind == "queue":
-        most = max(value for points in lines.values() for _, value in points)
-        size, unit = next(((size, unit) for size, unit in ((1e6, "MB"), (1e3, "kB"))
-                           if most >= size), (1.0, "B"))
-    for name, points in lines.items():
-        steps = _thinned(points, end - start)
-        xs = [time / scale for time, _ in steps] + [(end - start) / scale]
-        ys = [value / size for _, value in steps]
-        panel.step(xs, ys + ys[-1:], where="post", gid="counter", **looks[name])
+def _draw_queues(panel, queues, end):
+    most = max(max(values) for _, values in queues)
+    size, unit = next(((size, unit) for size, unit in ((1e6, "MB"), (1e3, "kB"))
+                       if most >= size), (1.0, "B"))
+    times = [place * end / BINS for place in range(BINS + 1)]
+    for place, (_, values) in enumerate(queues):
+        heights = [value / size for value in values]
+        panel.step(times, heights + heights[-1:], where="post", gid="queue", **_look(place))
     panel.set_ylim(bottom=0)
-    if kind != "queue":
-        panel.set_ylim(0, min(105, panel.get_ylim()[1]))
-    panel.set_ylabel(PANELS[kind] + (f" ({unit})" if unit else ""))
+    panel.set_ylabel(f"queued before\na link ({unit})")
     style.horizontal_grid(panel)
 
 
-def _small_print(trace):
-    words = ["Of each bin of time the longest queue; pauses and lacking credits as shares of it."]
+def _draw_strips(panel, title, rows, end):
+    width = end / BINS
+    for place, (_, shares) in enumerate(rows[:MOST_STRIPS]):
+        bins = [(index, min(share, 100.0)) for index, share in enumerate(shares) if share > 0]
+        colours = [(*style.rgb(STALL), share / 100) for _, share in bins]
+        style.add_boxes(panel, [(index * width, place - 0.4, width, 0.8) for index, _ in bins],
+                        gid="strip", linewidth=0, facecolors=colours)
+    shown = rows[:MOST_STRIPS]
+    panel.set_ylim(len(shown) - 0.4, -0.6)
+    panel.set_yticks(range(len(shown)), [shortened(name, 34) for name, _ in shown])
+    panel.tick_params(axis="y", length=0)
+    panel.set_title(title, loc="left", fontsize=style.TEXT)
+    panel.spines["left"].set_visible(False)
+    panel.grid(True, axis="x")
+
+
+def _small_print(trace, queues, strips):
+    words = []
+    if queues:
+        words.append("Of each short time the longest queue.")
+    for kind, rows in strips.items():
+        if len(rows) > MOST_STRIPS:
+            words.append(f"{len(rows) - MOST_STRIPS} more links: {STALLS[kind]}, but less.")
     if len(trace.rows) > 1:
         words.append("Of the last of the sizes that ran.")
     return " ".join(words + [shortened(text, 200) for text in trace.left_out[:1]])

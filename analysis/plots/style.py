@@ -7,6 +7,7 @@ cannot. Amounts have cividis (Nunez, Anderton and Renslow, 2018), whose lightnes
 """
 
 import matplotlib
+import matplotlib.colors
 from matplotlib.collections import PolyCollection
 
 matplotlib.use("Agg")
@@ -65,6 +66,10 @@ def luminance(colour):
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
               for part in colour[:3]]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def rgb(colour):
+    return matplotlib.colors.to_rgb(colour)
 
 
 def ink_on(colour):

@@ -86,7 +86,9 @@ class CommandTest(DrawnTest):
     def test_picks_what_suits_the_file(self):
         cases = [("blame", result({MiB: 1.0})), ("busbw", result({MiB: 1.0, 2 * MiB: 2.0})),
                  ("agreement", comparison([(MiB, 1.0, 1.0, "within")])),
-                 ("heat-map", sweep({"a.x": "1"}, {("1",): {MiB: 1.0}}))]
+                 ("heat-map", sweep({"a.x": "1"}, {("1",): {MiB: 1.0}})),
+                 ("busbw", sweep({"workload.size": ["1MiB", "2MiB"]},
+                                 {("1MiB",): {MiB: 1.0}, ("2MiB",): {2 * MiB: 1.5}}))]
         for kind, content in cases:
             options = draw.arguments_of(["auto", self.write(content), "-o", "x.svg"])
             self.assertEqual(draw.draw(options)[1], kind)

@@ -56,7 +56,8 @@ class BusbwTest(DrawnTest):
 
     def test_ugly_values_and_names(self):
         name = "a $very$ <long> & " + "name_of_a_scenario_without_any_space" * 4
-        self.sheet("busbw", result({MiB: 5.0}, name))
+        self.assertIn("does a $very$ <long> & name", self.page("busbw", result(
+            {MiB: 5.0}, name)).all_text)
         self.sheet("busbw", result({MiB: 5.0, 3: 1e-3, 14 * 10 ** 9: 1e9}, name),
                    result({MiB: 5.0, 14 * 10 ** 9: 1e10, 0: 1.0}, name))
         self.sheet("busbw", result({MiB: 5.0, 2 * MiB: 5.0}, busbw_GBps=0))

@@ -70,7 +70,9 @@ def comparison(rows, tolerance=0.1):
 
 def sweep(axes, points, name="sample"):
     """`axes`: {path: values}; `points`: {values: {size: time}, or a sentence where it failed}."""
-    content = {"schema": "gradhaul.sweep/1", "scenario": {"name": name, "question": "How?"},
+    content = {"schema": "gradhaul.sweep/1",
+               "scenario": {"name": name, "question": "How?",
+                            "effective": {"cluster": {"nodes": 9, "node": {"name": "flat"}}}},
                "axes": [{"path": path, "values": list(values)} for path, values in axes.items()],
                "points": []}
     for values, outcome in points.items():

@@ -5,7 +5,8 @@ from sample_files import KiB, MiB, result, sweep
 
 
 def of(ranks, algorithm, times):
-    return result(times, algorithm=algorithm, ranks=ranks)
+    """Of a sweep's points the scenario is that of the sweep."""
+    return result(times, algorithm=algorithm, ranks=ranks) | {"scenario": {}}
 
 
 class HeatMapTest(DrawnTest):
@@ -85,11 +86,13 @@ class AlgorithmMapTest(DrawnTest):
         self.assertEqual(len(page.groups("crossover")), 1)
 
     def test_of_a_sweep_with_a_hole(self):
-        self.sheet("algorithm-map", sweep(
+        # What varies is no property of all: "9 x flat" of the scenario is not said.
+        page = self.page("algorithm-map", sweep(
             {"communication.algorithm": ["ring", "tree"], "cluster.nodes": ["2", "4"]},
             {("ring", "2"): of(2, "ring", {KiB: 1.0, MiB: 9.0}),
              ("tree", "2"): of(2, "tree", {KiB: 2.0, MiB: 5.0}),
              ("ring", "4"): of(4, "ring", {KiB: 2.0}), ("tree", "4"): "failed"}))
+        self.assertNotIn(" x flat", page.all_text)
 
     def test_takes_two_algorithms(self):
         self.assertIn("0.json: is of one algorithm alone, ring; a map takes two or more",

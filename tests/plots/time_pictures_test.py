@@ -16,14 +16,14 @@ class PipelineTest(DrawnTest):
         page = self.page("pipeline", trace(events))
         self.assertIn("How do slices travel from rank to rank in sample?", page.texts)
         for text in ("rank 0 to rank 1", "rank 1 to rank 2", "rank 2 to rank 3", "time (us)",
-                     "slice (number)", "waits for a free slot", "posted, not yet on the wire",
+                     "slice", "(number)", "waits for a free slot", "posted, not yet on the wire",
                      "flies", "arrived, not yet known", "waits for its reduction",
                      "is reduced or copied"):
             self.assertIn(text, page.texts)
         self.assertNotIn("rank 3 to rank 0", page.texts)
         # Six stages of 24 slices on three connections; six more slices of each are told of.
         self.assertEqual(page.boxes("segments"), 6 * 24 * 3)
-        self.assertIn("18 more follow. 1 other connections are not shown.", page.all_text)
+        self.assertIn("18 more follow. 1 other connection is not shown.", page.all_text)
 
     def test_stages_follow_each_other(self):
         found = Slice("ch0 0>1", 0, 0, 1, 0, 0,
@@ -43,33 +43,43 @@ class PipelineTest(DrawnTest):
 class StallsTest(DrawnTest):
     def test_shows_each_kind_and_who_has_most_of_it(self):
         events = counter("node0.nic0.out queue", [(0, 0), (10, 64000), (50, 0)])
-        for leaf in range(8):  # equal, and so one line
+        events += counter("node0.nic1.out queue", [(0, 0), (20, 32000), (30, 0)])
+        for leaf in range(8):  # equal, and so one strip
             events += counter(f"leaf{leaf}-spine0.0.up credit stall", [(0, 25), (60, 0)])
         events += counter("node0.nic0.out paused", [(20, 50), (30, 0)])
+        events += counter("node0.nic1.out paused", [(20, 10), (30, 0)])
         page = self.page("stalls", trace(events))
-        for text in ("queued before", "the link (kB)", "paused by PFC", "out of credits",
-                     "time (us)", "leaf*-spine0.0.up (8 equal)", "node0.nic0.out"):
+        for text in ("queued before", "a link (kB)", "paused by PFC", "packets wait for credits",
+                     "time (us)", "leaf*-spine0.0.up (8 equal)", "node0.nic0.out",
+                     "node0.nic1.out", "node0.nic*.out (the highest of 2)",
+                     "waits all of the time", "a quarter of it"):
             self.assertIn(text, page.all_text)
-        self.assertIn("node0.nic0.out is paused most; leaf*-spine0.0.up (8 equal) is without "
-                      "credits most.", page.all_text)
-        self.assertEqual(len(page.groups("counter")), 3)
+        # Half of 10 of 100 us; a quarter of 60.
+        self.assertIn("node0.nic0.out is paused most, 5 % of the time; leaf*-spine0.0.up (8 equal) "
+                      "is without credits most, 15 % of the time.", page.all_text)
+        self.assertEqual((len(page.groups("queue")), len(page.groups("strip"))), (1, 3))
 
     def test_takes_the_last_row_alone(self):
-        points = stalls_over_time._clipped([(0, 1), (99, 2), (150, 3), (250, 4)], 100, 200)
+        points = stalls_over_time.clipped([(0, 1), (99, 2), (150, 3), (250, 4)], 100, 200)
         self.assertEqual(points, [(0, 2), (50, 3)])
 
-    def test_many_points_keep_their_highest(self):
-        points = [(time / 10, 7 if time == 5001 else 1) for time in range(10000)]
-        thinned = stalls_over_time._thinned(points, 1000)
-        self.assertLess(len(thinned), 700)
-        self.assertEqual(max(value for _, value in thinned), 7)
+    def test_bins_keep_the_highest_or_the_mean(self):
+        # 400 bins of 1: 8 holds for a quarter of the third, 4 for the rest and the fourth.
+        points = [(0, 0), (2, 8), (2.25, 4), (4, 0)]
+        self.assertEqual(stalls_over_time.binned(points, 400, False)[:5], [0, 0, 8, 4, 0])
+        self.assertEqual(stalls_over_time.binned(points, 400, True)[:5], [0, 0, 5, 4, 0])
 
     def test_nothing_waited_and_much_did(self):
         self.assertIn("Nowhere.", self.page("stalls", trace([])).all_text)
         events = []
         for port in range(40):
-            events += counter(f"node{port}.nic0.out queue", [(0, port), (port, 0), (90, 5)])
-        self.assertIn("34 more", self.page("stalls", trace(events)).texts)
+            events += counter(f"node{port}.{'x' * port} queue", [(0, port), (port, 0), (90, 5)])
+            events += counter(f"node{port}.nic0.out paused", [(0, port), (port + 1, 0)])
+        page = self.page("stalls", trace(events))
+        self.assertIn("34 more", page.texts)
+        # The first is paused 0 % of the time, ten are shown.
+        self.assertIn("29 more links: paused by PFC, but less.", page.all_text)
+        self.assertIn("node39.nic0.out", page.texts)
 
 
 class TimeLineTest(DrawnTest):
