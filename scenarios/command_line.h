@@ -20,7 +20,6 @@ struct CommandLine {
   CompareOptions compare;
   MeasureOptions measure;
   std::string progress = "auto";
-  std::string trace;
   std::string plot;
   ExplainOptions explain;
   ShowOptions show;

@@ -51,10 +51,7 @@ ProgressMode progress_mode(const std::string& word) {
 }
 
 // What this version lacks of a command that it has.
-std::string absent_option(const CommandLine& line) {
-  if (!line.trace.empty()) return "--trace";
-  return line.plot.empty() ? "" : "--plot";
-}
+std::string absent_option(const CommandLine& line) { return line.plot.empty() ? "" : "--plot"; }
 
 int run(const CLI::App& app, CommandLine& line, const CommandContext& context) {
   if (const std::string option = absent_option(line); !option.empty()) {

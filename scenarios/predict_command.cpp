@@ -39,9 +39,13 @@ int judge(const Scenario& scenario, const Prediction& prediction) {
 
 int predict_scenario(const PredictOptions& options, const CommandContext& context) {
   const Scenario scenario = read_scenario({options.scenario, options.settings, context.library});
-  check_result_files({options.json, options.csv});
+  check_result_files({options.json, options.csv, options.trace.file});
   PredictionRequest request = request_of(scenario);
   request.skip_recurrences = !options.no_skip;
+  TraceRecording trace(options.trace, scenario, context);
+  trace.join(request);
+  CaptureRecording capture(options.capture, scenario);
+  capture.join(request);
   request.interrupted = &catch_interruption();
   Prediction prediction;
   {
@@ -56,7 +60,9 @@ int predict_scenario(const PredictOptions& options, const CommandContext& contex
   if (!printed) complain("standard output could not be written");
   const bool written =
       write_result_files(ResultFiles{options.json, options.csv}, prediction, scenario, context);
-  if (!printed || !written) return kRunFailed;
+  const bool traced = trace.write(prediction);
+  const bool captured = capture.write();
+  if (!printed || !written || !traced || !captured) return kRunFailed;
   return judge(scenario, prediction);
 }
 

@@ -5,8 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/capture_command.h"
 #include "scenarios/command_context.h"
 #include "scenarios/progress_bar.h"
+#include "scenarios/trace_command.h"
 
 namespace gradhaul {
 
@@ -15,6 +17,8 @@ struct PredictOptions {
   std::vector<std::string> settings;
   std::string json;  // empty: none is written
   std::string csv;
+  TraceOptions trace;
+  CaptureOptions capture;
   ProgressMode progress = ProgressMode::kAuto;
   bool no_skip = false;
 };

@@ -4,6 +4,9 @@
 #include <sstream>
 #include <utility>
 
+#include "sim/port_observation.h"
+#include "sim/run_observation.h"
+
 namespace gradhaul {
 
 PacketWorld::PacketWorld(const PredictionRequest& request, const Fabric& fabric,
@@ -36,6 +39,7 @@ PacketWorld::PacketWorld(const PredictionRequest& request, const Fabric& fabric,
     kernels_->take_turns(rank, channel_turns(places, rank));
   }
   transport_->connect(plan_.wiring, ends);
+  observe(count);
   early_.resize(all);
   begun_.assign(all, false);
   start_times_.assign(all, 0);
