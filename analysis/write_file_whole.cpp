@@ -54,6 +54,7 @@ class TemporaryFile {
   ~TemporaryFile() {
     if (!path_.empty()) ::unlink(path_.c_str());
   }
+  const std::string& path() const { return path_; }
   bool rename_to(const std::string& target) {
     if (std::rename(path_.c_str(), target.c_str()) != 0) return false;
     path_.clear();
@@ -123,35 +124,58 @@ int create(const std::string& path, const std::string& temporary) {
   return descriptor;
 }
 
-void write_directly(const std::string& path, std::string_view content) {
-  Descriptor descriptor(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (descriptor.number() < 0) fail(path, "cannot be opened");
-  if (!write_all(descriptor.number(), content) || !descriptor.close()) {
-    fail(path, "cannot be written");
-  }
-}
-
 }  // namespace
 
+class WholeFile::Implementation {
+ public:
+  explicit Implementation(const std::string& path)
+      : path_(path),
+        target_(target_of(path)),
+        temporary_(target_.regular ? temporary_name(target_.path) : ""),
+        descriptor_(target_.regular ? create(path, temporary_.path())
+                                    : ::open(path.c_str(), O_WRONLY | O_CLOEXEC)) {
+    if (descriptor_.number() < 0) fail(path, "cannot be opened");
+    if (target_.regular && target_.mode && ::fchmod(descriptor_.number(), *target_.mode) != 0) {
+      fail(path, "its mode cannot be kept");
+    }
+  }
+  void write(std::string_view content) {
+    if (!write_all(descriptor_.number(), content)) fail(path_, "cannot be written");
+  }
+  void commit() {
+    if (!target_.regular) {
+      if (!descriptor_.close()) fail(path_, "cannot be written");
+      return;
+    }
+    if (::fsync(descriptor_.number()) != 0 || !descriptor_.close()) {
+      fail(path_, "cannot be flushed");
+    }
+    if (!temporary_.rename_to(target_.path)) fail(path_, "cannot be replaced");
+    // The new name outlives a power cut only once its folder is flushed; that some file systems
+    // cannot do so is no failure of the write.
+    const Descriptor folder(::open(folder_of(target_.path).c_str(), O_RDONLY | O_DIRECTORY));
+    if (folder.number() >= 0) ::fsync(folder.number());
+  }
+
+ private:
+  std::string path_;
+  Target target_;
+  TemporaryFile temporary_;
+  Descriptor descriptor_;
+};
+
+WholeFile::WholeFile(const std::string& path)
+    : implementation_(std::make_unique<Implementation>(path)) {}
+WholeFile::~WholeFile() = default;
+WholeFile::WholeFile(WholeFile&& other) noexcept = default;
+WholeFile& WholeFile::operator=(WholeFile&& other) noexcept = default;
+void WholeFile::write(std::string_view content) { implementation_->write(content); }
+void WholeFile::commit() { implementation_->commit(); }
+
 void write_file_whole(const std::string& path, std::string_view content) {
-  const Target target = target_of(path);
-  if (!target.regular) {
-    write_directly(path, content);
-    return;
-  }
-  const std::string name = temporary_name(target.path);
-  Descriptor descriptor(create(path, name));
-  TemporaryFile temporary(name);
-  if (target.mode && ::fchmod(descriptor.number(), *target.mode) != 0) {
-    fail(path, "its mode cannot be kept");
-  }
-  if (!write_all(descriptor.number(), content)) fail(path, "cannot be written");
-  if (::fsync(descriptor.number()) != 0 || !descriptor.close()) fail(path, "cannot be flushed");
-  if (!temporary.rename_to(target.path)) fail(path, "cannot be replaced");
-  // The new name outlives a power cut only once its folder is flushed; that some file systems
-  // cannot do so is no failure of the write.
-  const Descriptor folder(::open(folder_of(target.path).c_str(), O_RDONLY | O_DIRECTORY));
-  if (folder.number() >= 0) ::fsync(folder.number());
+  WholeFile file(path);
+  file.write(content);
+  file.commit();
 }
 
 void require_writable(const std::string& path) {

@@ -6,6 +6,7 @@
 
 #include "core/assert.h"
 #include "core/engine_layout.h"
+#include "core/engine_watch.h"
 #include "core/item_cursor.h"
 #include "core/lane.h"
 #include "core/repeated_growth.h"
@@ -24,6 +25,7 @@ class CollectiveEngine::Implementation {
 
   const std::vector<ConnectionEnd>& connections() const { return state_.ends; }
   Bytes slots_bytes() const { return slots_bytes_; }
+  void observe(EngineObserver& observer) { watch_.begin(observer); }
   void start(Transport& transport, Reducer& reducer);
   void on_completion(const Completion& completion);
   bool complete() const {
@@ -48,7 +50,6 @@ class CollectiveEngine::Implementation {
   void on_connection(const Completion& completion);
   void return_slots(ConnectionId id);
   void advance(Lane& lane);
-  std::uint32_t lanes_waiting_on(const Lane& lane) const;
   bool settle(Lane& lane);
   void start_items(Lane& lane);
   bool may_start(Lane& lane);
@@ -69,6 +70,7 @@ class CollectiveEngine::Implementation {
 
   Transport* transport_ = nullptr;
   Reducer* reducer_ = nullptr;
+  EngineWatch watch_;
   TransportLimits limits_;
   bool staged_ = false;
   CompletionStatus status_ = CompletionStatus::kOk;
@@ -192,17 +194,8 @@ void CollectiveEngine::Implementation::advance(Lane& lane) {
   while (due != 0) {
     Lane& next = state_.lane(lane.layout.channel, std::countr_zero(due));
     due &= due - 1;
-    if (settle(next)) due |= lanes_waiting_on(next);
+    if (settle(next)) due |= state_.lanes_waiting_on(next);
   }
-}
-
-std::uint32_t CollectiveEngine::Implementation::lanes_waiting_on(const Lane& lane) const {
-  std::uint32_t waiting = 0;
-  for (int number = 0; number < state_.lanes_per_channel; ++number) {
-    const Lane& other = state_.lane(lane.layout.channel, number);
-    if (&other != &lane && other.waits_on == lane.layout.number) waiting |= 1U << number;
-  }
-  return waiting;
 }
 
 // Returns whether more items are finished than before.
@@ -284,6 +277,7 @@ void CollectiveEngine::Implementation::post_reduce(Lane& lane, const ReduceReque
                                                    ConnectionId receive) {
   lane.operations.push({lane.start.index, receive});
   reduce_orders_[static_cast<std::size_t>(request.stream)].push(lane.layout.number);
+  watch_.operation(lane, receive);
   reducer_->post_reduce(request);
 }
 
@@ -309,6 +303,7 @@ bool CollectiveEngine::Implementation::post_item_sends(Lane& lane) {
     if ((lane.posted_sends >> i & 1U) != 0) continue;
     const ConnectionId id = lane.send.connections[static_cast<std::size_t>(i)];
     SendWindow& window = state_.connection(id).sending;
+    watch_.send(state_, lane, i, limits_);
     if (!window.has_credit() || window.in_flight() >= limits_.max_writes_in_flight) {
       all = false;
       continue;
@@ -374,6 +369,7 @@ const std::vector<ConnectionEnd>& CollectiveEngine::connections() const {
   return implementation_->connections();
 }
 Bytes CollectiveEngine::slots_bytes() const { return implementation_->slots_bytes(); }
+void CollectiveEngine::observe(EngineObserver& observer) { implementation_->observe(observer); }
 void CollectiveEngine::start(Transport& transport, Reducer& reducer) {
   implementation_->start(transport, reducer);
 }

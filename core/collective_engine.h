@@ -16,6 +16,7 @@
 
 #include "core/completion.h"
 #include "core/connection.h"
+#include "core/engine_observer.h"
 #include "core/engine_progress.h"
 #include "core/reducer.h"
 #include "core/schedule.h"
@@ -43,6 +44,9 @@ class CollectiveEngine final : public CompletionSink {
   const std::vector<ConnectionEnd>& connections() const;
   // Size of Region::kSlots.
   Bytes slots_bytes() const;
+
+  // Before the start; outlives the engine.
+  void observe(EngineObserver& observer);
 
   // Once, after the transport has been wired. Both outlive the engine. Posts what can be posted.
   void start(Transport& transport, Reducer& reducer);

@@ -70,6 +70,15 @@ struct EngineState {
   const Lane& lane(int channel, int number) const {
     return lanes[static_cast<std::size_t>(channel * lanes_per_channel + number)];
   }
+  // Those of its channel, by bit.
+  std::uint32_t lanes_waiting_on(const Lane& held_for) const {
+    std::uint32_t waiting = 0;
+    for (int number = 0; number < lanes_per_channel; ++number) {
+      const Lane& other = lane(held_for.layout.channel, number);
+      if (&other != &held_for && other.waits_on == held_for.layout.number) waiting |= 1U << number;
+    }
+    return waiting;
+  }
   bool dependency_met(const Lane& waiting, const Item& item) const {
     return !item.after ||
            lane(waiting.layout.channel, item.after->lane).finish.index > item.after->index;

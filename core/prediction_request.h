@@ -9,6 +9,8 @@
 
 #include "core/cluster.h"
 #include "core/communication.h"
+#include "core/port_observer.h"
+#include "core/run_observer.h"
 #include "core/workload.h"
 
 namespace gradhaul {
@@ -34,6 +36,9 @@ struct PredictionRequest {
   // Packets and flows: whether periods that recur are accounted for without being stepped through.
   bool skip_recurrences = true;
   ProgressSink* progress = nullptr;
+  // Packets only, and only where nothing is skipped.
+  RunObserver* observer = nullptr;
+  PortObserver* port_observer = nullptr;
   // Set from a signal handler: the run ends at the next opportunity, keeping the finished rows.
   const std::atomic<bool>* interrupted = nullptr;
 };

@@ -25,6 +25,12 @@ inline constexpr Bytes kPauseFrame{84};
 inline constexpr std::int64_t kMostPauseQuanta = 65'535;
 inline constexpr std::int64_t kPauseQuantumBits = 512;
 
+// After how long a pause is renewed that goes on: half of the longest one there is.
+constexpr Duration pause_renewal(BitRate rate) {
+  return {static_cast<std::int64_t>(Int128{kMostPauseQuanta} * kPauseQuantumBits *
+                                    1'000'000'000'000 / rate.bits_per_second / 2)};
+}
+
 // What has to fit into an Ethernet frame beside the payload: Linux's iboe_get_mtu() counts a GRH
 // (IPv6) of 40, UDP 8, BTH 12, XRC 4, atomic 28 and ICRC 4, whatever is really sent.
 inline constexpr Bytes kRoceMtuMargin{96};

@@ -40,13 +40,57 @@ void add_plot(CLI::App* command, PictureOptions& picture) {
       ->type_name("FILE");
 }
 
+void add_trace(CLI::App* command, TraceOptions& trace) {
+  const char* const group = "Traces (packet by packet, as --no-skip)";
+  const auto add = [&](const char* name, auto& value, const std::string& help, const char* form) {
+    return command->add_option(name, value, help)->type_name(form)->group(group);
+  };
+  CLI::Option* file =
+      add("--trace", trace.file,
+          "Write what ranks, links and NICs did as a trace that opens in ui.perfetto.dev", "FILE");
+  add("--trace-window", trace.window, "Only of that time of each size: 1ms..2ms, 1ms.. or ..2ms",
+      "FROM..TO")
+      ->needs(file);
+  add("--trace-ranks", trace.ranks, "Only slices of these ranks: 0,1 or 8..15", "RANKS")
+      ->needs(file);
+  add("--trace-links", trace.links, "Only links whose names begin so: node0.nic0,leaf0", "NAMES")
+      ->needs(file);
+  add("--trace-limit", trace.most_events, "The most events to write, half of them for links",
+      "EVENTS")
+      ->check(CLI::Range(std::int64_t{1000}, std::int64_t{100'000'000}))
+      ->capture_default_str()
+      ->needs(file);
+}
+
+void add_capture(CLI::App* command, CaptureOptions& capture) {
+  const char* const group = "Captures (packet by packet, as --no-skip)";
+  const auto add = [&](const char* name, auto& value, const std::string& help, const char* form) {
+    return command->add_option(name, value, help)->type_name(form)->group(group);
+  };
+  CLI::Option* folder =
+      add("--pcap", capture.folder, "Write the packets of ports, for tshark and Wireshark", "DIR");
+  add("--pcap-ports", capture.ports, "Of which ports: node0.nic0,leaf0:1", "PORTS")
+      ->capture_default_str()
+      ->needs(folder);
+  add("--pcap-window", capture.window, "Only of that time of each size: 1ms..2ms, 1ms.. or ..2ms",
+      "FROM..TO")
+      ->needs(folder);
+  add("--pcap-snap", capture.snap, "How much of a packet is kept: 128 makes small files", "BYTES")
+      ->check(CLI::Range(std::int64_t{96}, std::int64_t{65535}))
+      ->capture_default_str()
+      ->needs(folder);
+  add("--pcap-limit", capture.most_packets, "The most packets of a port", "PACKETS")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}))
+      ->capture_default_str()
+      ->needs(folder);
+}
+
 void add_predict(CLI::App& app, CommandLine& line) {
   CLI::App* command = app.add_subcommand("predict", "How long, how much bandwidth, what limits");
   command->add_option("SCENARIO", line.predict.scenario, kScenarioHelp)->required();
   add_settings(command, line.predict.settings);
   command->add_option("--json", line.predict.json, "Write the result file")->type_name("FILE");
   command->add_option("--csv", line.predict.csv, "Write the rows")->type_name("FILE");
-  command->add_option("--trace", line.trace, "Not available in this version")->type_name("FILE");
   add_plot(command, line.predict.picture);
   command
       ->add_option("--plot-kind", line.predict.picture.kind,
@@ -56,6 +100,8 @@ void add_predict(CLI::App& app, CommandLine& line) {
   command->add_flag("--no-skip", line.predict.no_skip,
                     "Simulate every packet, also what must be as another was");
   add_progress(command, line);
+  add_trace(command, line.predict.trace);
+  add_capture(command, line.predict.capture);
 }
 
 void add_explain(CLI::App& app, CommandLine& line) {

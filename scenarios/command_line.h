@@ -22,7 +22,6 @@ struct CommandLine {
   CompareOptions compare;
   MeasureOptions measure;
   std::string progress = "auto";
-  std::string trace;
   ExplainOptions explain;
   ShowOptions show;
   CheckOptions check;

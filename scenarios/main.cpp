@@ -50,14 +50,7 @@ ProgressMode progress_mode(const std::string& word) {
   return word == "off" ? ProgressMode::kOff : ProgressMode::kAuto;
 }
 
-// What this version lacks of a command that it has.
-std::string absent_option(const CommandLine& line) { return line.trace.empty() ? "" : "--trace"; }
-
 int run(const CLI::App& app, CommandLine& line, const CommandContext& context) {
-  if (const std::string option = absent_option(line); !option.empty()) {
-    complain(fmt::format("{} is not available in this version", option));
-    return kBadInput;
-  }
   const ProgressMode progress = progress_mode(line.progress);
   line.predict.progress = line.explain.progress = line.measure.progress = progress;
   line.sweep.progress = progress;

@@ -29,14 +29,29 @@ int judge(const Scenario& scenario, const Prediction& prediction) {
   return unmet.empty() ? kDone : kOutsideExpectation;
 }
 
+bool records(const PredictOptions& options) {
+  return !options.trace.file.empty() || !options.capture.folder.empty();
+}
+
 int predict_scenario(const PredictOptions& options, const CommandContext& context) {
   const Scenario scenario = read_scenario({options.scenario, options.settings, context.library});
-  check_result_files({options.json, options.csv});
+  check_result_files({options.json, options.csv, options.trace.file});
   const Picture picture(options.picture, result_picture_kinds(), context);
   PredictionRequest request = request_of(scenario);
   request.skip_recurrences = !options.no_skip;
+  if (scenario.training_step) {
+    if (records(options)) {
+      complain("--trace and --pcap are not available for training steps in this version");
+      return kBadInput;
+    }
+    request.interrupted = &catch_interruption();
+    return predict_training_step(scenario, request, options, context);
+  }
+  TraceRecording trace(options.trace, scenario, context);
+  trace.join(request);
+  CaptureRecording capture(options.capture, scenario);
+  capture.join(request);
   request.interrupted = &catch_interruption();
-  if (scenario.training_step) return predict_training_step(scenario, request, options, context);
   Prediction prediction;
   {
     ProgressBar progress(options.progress);
@@ -53,7 +68,9 @@ int predict_scenario(const PredictOptions& options, const CommandContext& contex
   const bool drawn =
       prediction.rows.empty() ||
       picture.draw(result_json_text(prediction, record_of_scenario(scenario), context.version));
-  if (!printed || !written || !drawn) return kRunFailed;
+  const bool traced = trace.write(prediction);
+  const bool captured = capture.write();
+  if (!printed || !written || !drawn || !traced || !captured) return kRunFailed;
   return judge(scenario, prediction);
 }
 

@@ -6,10 +6,12 @@
 #include <vector>
 
 #include "core/result.h"
+#include "scenarios/capture_command.h"
 #include "scenarios/command_context.h"
 #include "scenarios/picture_command.h"
 #include "scenarios/progress_bar.h"
 #include "scenarios/scenario.h"
+#include "scenarios/trace_command.h"
 
 namespace gradhaul {
 
@@ -19,6 +21,8 @@ struct PredictOptions {
   std::string json;  // empty: none is written
   std::string csv;
   PictureOptions picture;
+  TraceOptions trace;
+  CaptureOptions capture;
   ProgressMode progress = ProgressMode::kAuto;
   bool no_skip = false;
 };

@@ -1,16 +1,24 @@
 #include "scenarios/result_files_command.h"
 
+#include <iterator>
+#include <utility>
+
 #include "core/assert.h"
 #include "scenarios/utf8.h"
 
 namespace gradhaul {
 
 void check_result_files(const ResultFiles& files) {
-  if (!files.json.empty() && files.json == files.csv) {
-    throw FileError(files.json + ": --json and --csv cannot both write it");
-  }
-  for (const std::string& path : {files.json, files.csv}) {
-    if (!path.empty()) require_writable(path);
+  const std::pair<const char*, std::string> named[] = {
+      {"--json", files.json}, {"--csv", files.csv}, {"--trace", files.trace}};
+  for (auto file = std::begin(named); file != std::end(named); ++file) {
+    if (file->second.empty()) continue;
+    for (auto other = std::begin(named); other != file; ++other) {
+      if (other->second != file->second) continue;
+      throw FileError(file->second + ": " + other->first + " and " + file->first +
+                      " cannot both write it");
+    }
+    require_writable(file->second);
   }
 }
 

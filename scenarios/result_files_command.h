@@ -18,6 +18,7 @@ namespace gradhaul {
 struct ResultFiles {
   std::string json;
   std::string csv;
+  std::string trace = {};  // of predict alone
 };
 
 // Before the run, lest an hour of it is lost to a missing folder. Throws FileError.

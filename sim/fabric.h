@@ -98,6 +98,8 @@ class Fabric {
   const Cluster& cluster() const { return cluster_; }
   const std::vector<Link>& links() const { return links_; }
   const std::vector<Resource>& resources() const { return resources_; }
+  // The other direction of a wire of the network.
+  LinkId reverse_of(const Link& link) const;
   const Link& link(LinkId id) const { return links_[static_cast<std::size_t>(id)]; }
 
   // How a NIC reaches a GPU's memory. Empty where no PCIe is in the way, it then takes no time; or

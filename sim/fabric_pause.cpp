@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "core/network_framing.h"
 #include "core/pause_headroom.h"
@@ -41,6 +42,21 @@ PauseRules Fabric::pause_rules(const Link& link, double metres, bool into_nic) c
   return rules;
 }
 
+LinkId Fabric::reverse_of(const Link& link) const {
+  if (cluster_.network.topology.kind == TopologyKind::kBackToBack) {
+    std::string back = link.name;
+    char& node = back[4];  // "node0.nic3.out"
+    node = node == '0' ? '1' : '0';
+    return find(back);
+  }
+  for (const auto& [end, other] : {std::pair(".out", ".in"), std::pair(".in", ".out"),
+                                   std::pair(".up", ".down"), std::pair(".down", ".up")}) {
+    if (ends_with(link.name, end)) return find(with_end(link.name, end, other));
+  }
+  GRADHAUL_ASSERT(false, "wires of the network have two directions");
+  return kNoLink;
+}
+
 // By which link pause frames go back; and, where ports share a buffer, which switch a link leads
 // into.
 void Fabric::set_pause_ways() {
@@ -49,21 +65,7 @@ void Fabric::set_pause_ways() {
   std::map<std::int32_t, Bytes> headrooms;
   for (Link& link : links_) {
     if (!link.pause.lossless()) continue;
-    std::string back;
-    if (direct) {
-      back = link.name;
-      char& node = back[4];  // "node0.nic3.out"
-      node = node == '0' ? '1' : '0';
-    } else if (ends_with(link.name, ".out")) {
-      back = with_end(link.name, ".out", ".in");
-    } else if (ends_with(link.name, ".in")) {
-      back = with_end(link.name, ".in", ".out");
-    } else if (ends_with(link.name, ".up")) {
-      back = with_end(link.name, ".up", ".down");
-    } else {
-      back = with_end(link.name, ".down", ".up");
-    }
-    link.pause.reverse = find(back);
+    link.pause.reverse = reverse_of(link);
     link.marks = cluster_.network.congestion.dcqcn && !direct && !ends_with(link.name, ".out");
     if (link.pause.alpha <= 0) continue;
     // The port at the far end is named after the switch: "leaf0:3".

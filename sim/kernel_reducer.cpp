@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/repeated_growth.h"
+#include "sim/run_observation.h"
 
 namespace gradhaul {
 
@@ -98,6 +99,9 @@ void KernelReducer::post(Rank rank, const ReduceRequest& request) {
   scratch_.add(port.reduce, Cause::kBusy, work.ps);
   scratch_.add(port.memory, Cause::kBusy, end - kernel_end);
   stream.memory_bound = end > kernel_end;
+  if (context_.observation != nullptr) {
+    context_.observation->on_operation(rank, request, bytes, stream.free, end);
+  }
   busy_[place] += end - stream.free;
   bytes_[place] += bytes.count;
   stream.free = end;

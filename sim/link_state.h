@@ -34,6 +34,7 @@ struct alignas(64) LinkState {
   std::uint8_t paused = 0;  // classes
   bool marks = false;       // ECN
   ResourceId resource = kNoResource;
+  bool watched = false;   // whoever looks on is told
   std::int64_t rate = 0;  // bits a second; 0: serialises in no time
   std::int64_t latency = 0;
   // A unit's credit is usable again so long after it began to leave the far end's buffer (PCIe), or

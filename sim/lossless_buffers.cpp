@@ -6,16 +6,6 @@
 #include "core/roce_framing.h"
 
 namespace gradhaul {
-namespace {
-
-// Half of the longest pause there is.
-std::int64_t renewal_time(BitRate rate) {
-  return static_cast<std::int64_t>(Int128{kMostPauseQuanta} * kPauseQuantumBits *
-                                   1'000'000'000'000 / rate.bits_per_second / 2);
-}
-
-}  // namespace
-
 LosslessBuffers::LosslessBuffers(const Fabric& fabric) {
   const std::vector<Link>& links = fabric.links();
   const bool any = std::any_of(links.begin(), links.end(),
@@ -26,7 +16,7 @@ LosslessBuffers::LosslessBuffers(const Fabric& fabric) {
     const PauseRules& rules = links[i].pause;
     buffers_[i].rules = rules;
     if (!rules.lossless()) continue;
-    buffers_[i].renewal = renewal_time(links[i].rate);
+    buffers_[i].renewal = pause_renewal(links[i].rate).ps;
     if (rules.pool < 0) continue;
     pools_.resize(std::max(pools_.size(), static_cast<std::size_t>(rules.pool) + 1));
     Pool& pool = pools_[static_cast<std::size_t>(rules.pool)];

@@ -2,6 +2,8 @@
 
 #include "core/infiniband_framing.h"
 #include "sim/packet_transport.h"
+#include "sim/port_observation.h"
+#include "sim/run_observation.h"
 
 namespace gradhaul {
 
@@ -35,6 +37,9 @@ void PacketTransport::received(const Packet& packet, std::int64_t delivered) {
   const Path& path = path_of(incoming);
   PacketEngine& engine = context_.engine;
   const std::int64_t arrived = delivered + node_.nic.receive_latency.ps;
+  if (context_.observation != nullptr && !incoming.credit) {
+    context_.observation->on_landed(packet.message, delivered);
+  }
   if (packet.trace != kNone) {
     engine.trace(packet.trace).add(path.receiver, Cause::kLatency, node_.nic.receive_latency.ps);
   }
@@ -75,7 +80,12 @@ void PacketTransport::acknowledge(const Packet& packet, std::int64_t time) {
   Packet answer;
   answer.message = packet.message;
   answer.extra = kAethBytes.count;
-  context_.engine.send(path.flow(FlowKind::kAcknowledge, incoming.queue_pair), answer, time);
+  const FlowId flow = path.flow(FlowKind::kAcknowledge, incoming.queue_pair);
+  if (context_.ports != nullptr) {
+    context_.ports->on_acknowledge(packet.message, flow,
+                                   path.first_queue_pair + incoming.queue_pair);
+  }
+  context_.engine.send(flow, answer, time);
 }
 
 void PacketTransport::acknowledged(const Packet& packet, std::int64_t delivered) {
@@ -98,6 +108,7 @@ void PacketTransport::written(const Packet& packet, std::int64_t delivered) {
 
 // A peer's kernel polls a flag in its own memory: no host is involved.
 void PacketTransport::peer_delivered(const Packet& packet, std::int64_t delivered) {
+  if (context_.observation != nullptr) context_.observation->on_landed(packet.message, delivered);
   if (!packet.last_of_message) return;
   const bool pcie = !node_.nvlink && context_.engine.length(packet.flow) > 0;
   const Duration visible = pcie ? node_.gpu.write_latency : Duration{};
@@ -202,6 +213,7 @@ void PacketTransport::deliver_arrival(std::int32_t index, const Completion& comp
   arrived.trace = kNone;
   const Rank rank = connection_of(arrived).first_port +
                     (arrived.credit ? wires.sent_as.source : wires.received_as.destination);
+  if (context_.observation != nullptr && !arrived.credit) context_.observation->on_arrived(index);
   let_go(index);
   context_.router.deliver(rank, completion, chain);
   context_.blame.let_go(chain);
@@ -215,6 +227,7 @@ void PacketTransport::deliver_end(std::int32_t index, const Completion& completi
   const WiredConnection& wires = connection_of(ended).wires;
   const Rank rank = connection_of(ended).first_port +
                     (ended.credit ? wires.received_as.destination : wires.sent_as.source);
+  if (context_.observation != nullptr && !ended.credit) context_.observation->on_done(index);
   let_go(index);
   context_.router.deliver(rank, completion, chain);
   context_.blame.let_go(chain);

@@ -274,6 +274,10 @@ void PacketEngine::arrive(PacketId id) {
   const int c = hop.traffic_class;
   if (arrived.trace != kNone) trace(arrived.trace).stalled_at_arrival = stall_total(link);
   if (state.marks) queue_and_mark(link, arrived);
+  if (state.watched) {
+    FlowHop& form_hop = hop_of(arrived);
+    observer_->on_arrival(link, wire_bytes(hop, arrived, form_of(form_hop, arrived).units), now_);
+  }
   if (state.head[c] == kNone) {
     state.head[c] = id;
   } else {
@@ -332,7 +336,7 @@ void PacketEngine::compute_form(FlowHop& hop, const Packet& p) {
   form.units = hop.unit == 0           ? p.units
                : p.payload <= hop.unit ? 1
                                        : (p.payload + hop.unit - 1) / hop.unit;
-  const Bytes wire{std::int64_t{p.payload} + std::int64_t{form.units} * hop.overhead + p.extra};
+  const Bytes wire{wire_bytes(hop, p, form.units)};
   form.credits = state.unit_credits
                      ? form.units
                      : static_cast<std::int32_t>(state.lossless ? wire.count : credit_blocks(wire));

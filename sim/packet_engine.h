@@ -36,6 +36,7 @@
 #include "sim/link_state.h"
 #include "sim/lossless_buffers.h"
 #include "sim/packet.h"
+#include "sim/packet_observer.h"
 #include "sim/trace_parts.h"
 
 namespace gradhaul {
@@ -69,6 +70,12 @@ class PacketEngine {
   // Which link stands for the one that the fabric has pause frames of this one go by.
   void send_pauses_by(LinkId link, LinkId way) {
     pause_ways_[static_cast<std::size_t>(link)] = way;
+  }
+
+  // Tells of the link's packets, which costs what is not watched nothing. One observer for all.
+  void watch(LinkId link, PacketObserver& observer) {
+    observer_ = &observer;
+    link_state(link).watched = true;
   }
 
   // The engine's clock, which everything it tells and is told refers to; it stands still while
@@ -211,6 +218,11 @@ class PacketEngine {
   PacketId cut(LinkState& state, int traffic_class, std::int64_t units);
   PacketId take_head(LinkState& state, int traffic_class);
   void start(LinkId link, PacketId id);
+  void observe_start(LinkId link, const Packet& started, const FlowHop& hop,
+                     std::int64_t serialisation);
+  static std::int64_t wire_bytes(const FlowHop& hop, const Packet& p, std::int64_t units) {
+    return p.payload + units * hop.overhead + p.extra;
+  }
   void give_back(const Packet& packet, std::int64_t was_free, std::int64_t serialisation,
                  ResourceId culprit);
   void leave_buffer(const Packet& packet, std::int64_t time, ResourceId culprit);
@@ -237,6 +249,7 @@ class PacketEngine {
   const Fabric& fabric_;
   Endpoints& endpoints_;
   Copies copies_;
+  PacketObserver* observer_ = nullptr;
   EventWheel wheel_;
   std::vector<Event> next_round_;  // of this instant
   LosslessBuffers buffers_;

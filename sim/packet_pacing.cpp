@@ -5,6 +5,7 @@
 
 #include "core/network_framing.h"
 #include "sim/packet_transport.h"
+#include "sim/port_observation.h"
 
 namespace gradhaul {
 
@@ -23,7 +24,9 @@ void PacketTransport::notify(const Packet& packet, std::int64_t time) {
   Packet notification;
   notification.message = number;
   notification.extra = kNotificationBytes.count;
-  context_.engine.send(path.flow(FlowKind::kNotify, incoming.queue_pair), notification, time);
+  const FlowId flow = path.flow(FlowKind::kNotify, incoming.queue_pair);
+  if (context_.ports != nullptr) context_.ports->on_notify(flow, number);
+  context_.engine.send(flow, notification, time);
 }
 
 void PacketTransport::heed_notification(std::int32_t queue_pair) {

@@ -58,6 +58,10 @@ void PacketEngine::send_pause(const LosslessBuffers::Order& order) {
   LinkState& way = link_state(pause_ways_[static_cast<std::size_t>(order.link)]);
   const std::int64_t time = serialisation_time(kPauseFrame, BitRate{way.rate}).ps;
   const std::int64_t sent = std::max(now_, way.free) + time;
+  if (way.watched) {
+    observer_->on_pause_frame(order.link, pause_ways_[static_cast<std::size_t>(order.link)],
+                              order.pause, now_, sent - time, time);
+  }
   way.free = sent;
   way.carry = 0;
   way.busy_total += time;
@@ -73,6 +77,7 @@ void PacketEngine::heed_pause(LinkId link, bool pause) {
       static_cast<std::uint8_t>(1U << static_cast<int>(TrafficClass::kPosted));
   held.paused = pause ? kLosslessClass : 0;
   buffers_.hold(link, now_, pause);
+  if (held.watched) observer_->on_pause(link, pause, now_);
   if (held.waiting != 0 && held.free <= now_) list_start(link);
 }
 

@@ -63,6 +63,7 @@ Prediction predict_packets(const PredictionRequest& request) {
     PacketWorld world(request, fabric, placement, count);
     const bool finished =
         run_under_simgrid(world, [&] { return watch.keep_going(i, world.progress(), size); });
+    world.end_observation();
     if (!finished) {
       prediction.interrupted = true;
       break;

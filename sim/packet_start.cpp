@@ -184,10 +184,12 @@ void PacketEngine::start(LinkId link, PacketId id) {
   ResourceId culprit = state.resource;
   if (state.stall_since >= 0) {
     state.stall_total += now_ - state.stall_since;
+    if (state.watched) observer_->on_stall(link, state.stall_since, now_);
     state.stall_since = -1;
     const ResourceId held_up = stall_culprit(link, c);
     if (held_up != kNoResource) culprit = held_up;
   }
+  if (state.watched) observe_start(link, started, hop, serialisation);
   if (started.ingress_units > 0) give_back(started, was_free, serialisation, culprit);
   if (started.trace != kNone) trace_start(started, link);
   started.ingress = link;
@@ -208,6 +210,12 @@ void PacketEngine::start(LinkId link, PacketId id) {
   } else {
     go_on(id, link, serialisation);
   }
+}
+
+void PacketEngine::observe_start(LinkId link, const Packet& started, const FlowHop& hop,
+                                 std::int64_t serialisation) {
+  const std::int64_t wire = wire_bytes(hop, started, hop.form.units);
+  observer_->on_start({link, started, wire, now_, serialisation, !ahead_});
 }
 
 // The packet leaves the buffer at the far end of its ingress link from now on.

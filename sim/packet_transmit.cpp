@@ -4,6 +4,8 @@
 
 #include "core/infiniband_framing.h"
 #include "sim/packet_transport.h"
+#include "sim/port_observation.h"
+#include "sim/run_observation.h"
 
 namespace gradhaul {
 
@@ -235,6 +237,11 @@ void PacketTransport::put_on_wire(std::int32_t index, std::int64_t payload, std:
     if (packet.last_of_message)
       packet.extra = static_cast<std::int16_t>(packet.extra + kImmediateBytes.count);
   }
+  if (context_.ports != nullptr && path.kind == PathKind::kNic) {
+    const std::int32_t pair = sending.queue_pair;
+    context_.ports->on_wire({index, path.flow(FlowKind::kWire, pair), path.first_queue_pair + pair,
+                             packet.payload, sending.sent == 0, packet.last_of_message});
+  }
   sending.sent += static_cast<std::int32_t>(payload);
   if (packet.last_of_message) {
     packet.trace = sending.trace;
@@ -247,6 +254,9 @@ void PacketTransport::put_on_wire(std::int32_t index, std::int64_t payload, std:
 
 void PacketTransport::on_first_start(const Packet& packet, std::int64_t /*now*/) {
   const Message& sending = message(packet.message);
+  if (context_.observation != nullptr && !sending.credit) {
+    context_.observation->on_left(packet.message);
+  }
   const std::int32_t number = path_of(sending).injector;
   if (number == kNone || packet.payload == 0) return;
   injectors_[static_cast<std::size_t>(number)].buffered -= packet.payload;

@@ -5,6 +5,9 @@
 #include <limits>
 #include <utility>
 
+#include "sim/port_observation.h"
+#include "sim/run_observation.h"
+
 namespace gradhaul {
 namespace {
 
@@ -201,6 +204,9 @@ void PacketTransport::post(Rank rank, const WriteRequest& request) {
   SimulatedConnection& connection = connection_of(added);
   const Path& path = path_of(added);
   const std::int64_t now = context_.engine.now();
+  if (context_.ports != nullptr) {
+    context_.ports->on_posted(index, connection.wires.sent_as, request);
+  }
   if (added.credit) {
     ++connection.credits_in_flight;
     GRADHAUL_ASSERT(connection.credits_in_flight <= connection.most_in_flight,
@@ -209,6 +215,9 @@ void PacketTransport::post(Rank rank, const WriteRequest& request) {
     connection.arriving.push(index);
     connection.finishing.push(index);
     connection.payload += added.amount;
+    if (context_.observation != nullptr) {
+      context_.observation->on_posted(rank, index, connection.wires.sent_as, request.length);
+    }
     memory_.book(path.source_gpu, {added.amount}, now);
   }
   if (path.kind == PathKind::kInstant) {

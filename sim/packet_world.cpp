@@ -4,6 +4,9 @@
 #include <sstream>
 #include <utility>
 
+#include "sim/port_observation.h"
+#include "sim/run_observation.h"
+
 namespace gradhaul {
 
 PacketWorld::PacketWorld(const PredictionRequest& request, const Fabric& fabric,
@@ -37,6 +40,7 @@ PacketWorld::PacketWorld(const PredictionRequest& request, const Fabric& fabric,
   }
   transport_->add_flows(plan_.wiring);
   transport_->open(plan_.wiring.connections, ends, request.communication.slots);
+  observe(count);
   early_.resize(all);
   begun_.assign(all, false);
   start_times_.assign(all, 0);

@@ -16,6 +16,7 @@
 #include "core/result.h"
 #include "sim/finished_run.h"
 #include "sim/kernel_reducer.h"
+#include "sim/packet_observers.h"
 #include "sim/packet_transport.h"
 #include "sim/recurrence.h"
 #include "sim/run_context.h"
@@ -74,6 +75,8 @@ class PacketWorld final : public FinishedRun, private Endpoints, private Complet
   int channels() const { return plan_.schedule->channels(); }
   // Of the rank that was last; of several, the lowest.
   std::vector<TracePart> critical_path() const override;
+  // Whoever looks on hears of the end: complete, or interrupted.
+  void end_observation();
   // What the simulator checks of itself at the end: nothing lost, nothing faster than its rate.
   void check() const;
 
@@ -83,6 +86,9 @@ class PacketWorld final : public FinishedRun, private Endpoints, private Complet
   void on_event(std::uint32_t kind, std::int32_t index) override;
   void append_event(StateWords& words, std::uint32_t kind, std::int32_t index) const override;
   void deliver(Rank rank, const Completion& completion, ChainId chain) override;
+  void observe(std::int64_t count);
+  void observe_run(RunObserver& observer, Bytes size);
+  void observe_ports(PortObserver& observer);
   void begin(Rank rank);
   void note_completion(Rank rank, ChainId chain);
   CollectiveEngine& engine_of(Rank rank) { return *engines_[slot(rank)]; }
@@ -97,6 +103,9 @@ class PacketWorld final : public FinishedRun, private Endpoints, private Complet
   Blame blame_;
   RunContext context_;
   MemoryPorts memory_;
+  PacketObservers observers_;
+  std::unique_ptr<RunObservation> observation_;
+  std::unique_ptr<PortObservation> ports_;
   std::unique_ptr<PacketTransport> transport_;
   std::unique_ptr<KernelReducer> kernels_;
   std::vector<std::unique_ptr<CollectiveEngine>> engines_;  // of the simulated ranks

@@ -7,14 +7,19 @@
 
 namespace gradhaul {
 
+Cluster with_sized_topology(const Cluster& cluster) {
+  Cluster sized = cluster;
+  if (cluster.nodes > 1) {
+    SizedTopology topology = size_topology(cluster.network, cluster.nodes, cluster.node.nic_count);
+    if (!topology.errors.empty()) throw SimulationError(topology.errors.front());
+    sized.network.topology = topology.topology;
+  }
+  return sized;
+}
+
 Prediction predict(const PredictionRequest& request) {
   PredictionRequest sized = request;
-  if (request.cluster.nodes > 1) {
-    SizedTopology topology = size_topology(request.cluster.network, request.cluster.nodes,
-                                           request.cluster.node.nic_count);
-    if (!topology.errors.empty()) throw SimulationError(topology.errors.front());
-    sized.cluster.network.topology = topology.topology;
-  }
+  sized.cluster = with_sized_topology(request.cluster);
   switch (request.fidelity) {
     case Fidelity::kPacket:
       break;

@@ -10,6 +10,9 @@
 
 namespace gradhaul {
 
+class PortObservation;
+class RunObservation;
+
 class CompletionRouter {
  public:
   // `chain` is the caller's; the receiver holds what it keeps.
@@ -24,7 +27,9 @@ struct RunContext {
   PacketEngine& engine;
   Blame& blame;
   CompletionRouter& router;
-  ChainId cause = kNone;  // of the completion that is being delivered
+  ChainId cause = kNone;                  // of the completion that is being delivered
+  RunObservation* observation = nullptr;  // null: nobody looks on
+  PortObservation* ports = nullptr;       // of packets that cross chosen ports
 };
 
 // Events of a run, told apart by the world that owns both transport and kernels.

@@ -49,7 +49,7 @@ TEST(CommandLine, UnknownVerbsAreGuessed) {
 }
 
 TEST(CommandLine, OptionsOfOtherVersionsSaySo) {
-  for (const char* option : {"--trace", "--plot"}) {
+  for (const char* option : {"--plot"}) {
     const ProgramRun run = run_program({"predict", "quick", option, "file"});
     EXPECT_EQ(run.status, 2);
     EXPECT_THAT(run.err, HasSubstr(std::string(option) + " is not available in this version"));

@@ -1,0 +1,101 @@
+#include "scenarios/capture_command.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <system_error>
+#include <tuple>
+
+#include "scenarios/command_context.h"
+#include "scenarios/config_error.h"
+#include "scenarios/did_you_mean.h"
+#include "scenarios/trace_command.h"
+#include "sim/fabric.h"
+#include "sim/predict.h"
+
+namespace gradhaul {
+namespace {
+
+[[noreturn]] void fail(const std::string& option, const std::string& message) {
+  Problems problems;
+  problems.add({option}, message);
+  throw ConfigError(problems.sorted());
+}
+
+std::vector<std::string> checked_ports(const std::string& text, const Cluster& cluster) {
+  std::set<std::string> known;
+  const Fabric fabric(with_sized_topology(cluster));
+  for (const Link& link : fabric.links()) {
+    if (!link.port.empty()) known.insert(link.port);
+  }
+  const std::vector<std::string> all(known.begin(), known.end());
+  std::vector<std::string> ports;
+  for (const std::string& port : split_list(text)) {
+    if (known.count(port) == 0) {
+      fail("--pcap-ports " + text,
+           "there is no port \"" + port + "\"" + did_you_mean(port, all) +
+               "; there are those of NICs, as node0.nic0, and of switches, as leaf0:1");
+    }
+    if (std::find(ports.begin(), ports.end(), port) == ports.end()) ports.push_back(port);
+  }
+  return ports;
+}
+
+void check_scenario(const std::string& option, const Scenario& scenario) {
+  if (scenario.fidelity != Fidelity::kPacket) {
+    fail(option, "only simulation.fidelity=packet has packets to capture");
+  }
+  if (scenario.cluster.nodes < 2) {
+    fail(option, "one node alone sends no packets through a network");
+  }
+  if (scenario.cluster.network.kind == NetworkKind::kIdeal) {
+    fail(option, "packets of the ideal network have no headers; cluster.network=ndr or roce do");
+  }
+}
+
+void make_folder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directory(folder, error);
+  if (!std::filesystem::is_directory(folder)) {
+    const std::string why = error ? error.message() : "it is no folder";
+    throw FileError(folder + ": captures need a folder: " + why);
+  }
+}
+
+}  // namespace
+
+CaptureRecording::CaptureRecording(const CaptureOptions& options, const Scenario& scenario) {
+  if (options.folder.empty()) return;
+  check_scenario("--pcap " + options.folder, scenario);
+  CaptureSettings settings;
+  settings.folder = options.folder;
+  settings.ports = checked_ports(options.ports, scenario.cluster);
+  settings.nics = scenario.cluster.node.nic_count;
+  settings.infiniband = scenario.cluster.network.kind == NetworkKind::kInfiniband;
+  settings.snap = static_cast<std::size_t>(options.snap);
+  settings.most_packets = options.most_packets;
+  if (!options.window.empty()) {
+    std::tie(settings.from, settings.until) = parse_window(options.window, "--pcap-window");
+  }
+  make_folder(options.folder);
+  capture_ = std::make_unique<PacketCapture>(settings);
+}
+
+void CaptureRecording::join(PredictionRequest& request) {
+  if (capture_ == nullptr) return;
+  request.port_observer = capture_.get();
+  request.skip_recurrences = false;
+}
+
+bool CaptureRecording::write() {
+  if (capture_ == nullptr) return true;
+  try {
+    for (const std::string& sentence : capture_->commit()) complain(sentence);
+  } catch (const FileError& error) {
+    complain(error.what());
+    return false;
+  }
+  return true;
+}
+
+}  // namespace gradhaul
