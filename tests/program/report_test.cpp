@@ -135,7 +135,7 @@ TEST(Report, FitsAPhoneInABrowser) {
   if (!has("chromium")) GTEST_SKIP() << "no chromium (package chromium)";
   std::string page = text_of(page_of({made_by("sweep", {"--vary=cluster.nodes=2,4"})}));
   const std::size_t policy = page.find("<meta http-equiv");
-  page.erase(policy, page.find('\n', policy) - policy);
+  page.erase(policy, page.find('>', policy) + 1 - policy);
   page.insert(page.find("</body>"),
               "<script>document.title = 'page ' + document.documentElement.scrollWidth + ' of ' + "
               "window.innerWidth;</script>");
