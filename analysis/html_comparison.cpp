@@ -24,8 +24,8 @@ std::string answer_text(const Json& content) {
                   judged, judged == 1 ? "is" : "are", content.at("tolerance").get<double>() * 100);
   if (!summary.at("worst_ratio").is_number()) return text;
   return text + fmt::format(
-                    " The farthest off, {}, took {:.3g} times as long as predicted; the "
-                    "median is {:.3g} times.",
+                    " The farthest off, {}, took {} times as long as predicted; the "
+                    "median is {} times.",
                     bytes_text({summary.at("worst_size_bytes").get<std::int64_t>()}),
                     ratio_text(summary.at("worst_ratio").get<double>()),
                     ratio_text(summary.at("median_ratio").get<double>()));

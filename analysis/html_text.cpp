@@ -5,11 +5,13 @@
 namespace gradhaul {
 namespace {
 
-// A policy that forbids every load makes sure that the page is whole.
+// A policy that forbids every load makes sure that the page is whole; a drawing may hold images
+// within itself.
 constexpr std::string_view kHead = R"(<meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none';
+ style-src 'unsafe-inline'; img-src data:">
 )";
 
 constexpr std::string_view kStyle = R"(<style>

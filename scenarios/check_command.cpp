@@ -32,11 +32,20 @@ bool check_points(const SweepPlan& plan) {
   return seen.empty();
 }
 
+// What is wrong with them is told with all the rest.
+bool has_axes(const ScenarioRequest& request) {
+  try {
+    return !read_axes(request).empty();
+  } catch (const ConfigError&) {
+    return false;
+  }
+}
+
 // Its line, and whether all is good.
 bool check(const std::string& name, const CheckOptions& options, const CommandContext& context,
            std::string& text) {
   const ScenarioRequest request{name, options.settings, context.library};
-  const bool varies = !read_axes(request).empty();
+  const bool varies = has_axes(request);
   bool good = true;
   Scenario scenario;
   if (varies) {

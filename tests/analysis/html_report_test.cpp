@@ -40,10 +40,12 @@ TEST(HtmlText, IsEscaped) { EXPECT_EQ(html_escaped(kEvil), kHarmless); }
 TEST(HtmlPage, NeedsNothingFromElsewhere) {
   const std::string page = html_page(kEvil, "<p>body</p>\n");
   EXPECT_THAT(page, AllOf(HasSubstr("<!DOCTYPE html>"), HasSubstr("default-src 'none'"),
-                          HasSubstr("name=\"viewport\""), HasSubstr("prefers-color-scheme: dark"),
-                          HasSubstr("@media print"), HasSubstr("<p>body</p>")));
-  EXPECT_THAT(page, AllOf(Not(HasSubstr("<script")), Not(HasSubstr("http")),
-                          Not(HasSubstr("@import")), Not(HasSubstr("src="))));
+                          HasSubstr("img-src data:"), HasSubstr("name=\"viewport\""),
+                          HasSubstr("prefers-color-scheme: dark"), HasSubstr("@media print"),
+                          HasSubstr("<p>body</p>")));
+  EXPECT_THAT(page,
+              AllOf(Not(HasSubstr("<script")), Not(HasSubstr("http:")), Not(HasSubstr("https:")),
+                    Not(HasSubstr("@import")), Not(HasSubstr("src="))));
 }
 
 TEST(HtmlPicture, BecomesPartOfThePageUnderNamesOfItsOwn) {
