@@ -85,7 +85,7 @@ def _small_print(runs, room):
     words = ["Numbers: how many times as fast as the second." if room else "",
              "Palest: less than 5 % ahead of the second; then up to 1.5 times, 3 times, more. "
              "White dots: where the fastest changes between two sizes."]
-    seen = [(row.get("algorithm"), row.get("ranks"), size) for run in runs
+    seen = [(str(row.get("algorithm")), str(row.get("ranks")), size) for run in runs
             for size, row in several.out_of_place(run).items()]
     if len(seen) > len(set(seen)):
         words.append("Of several runs of one algorithm, the fastest counts.")

@@ -10,6 +10,7 @@ written, 2 the input is wrong, 3 matplotlib is missing (package python3-matplotl
 
 import argparse
 import importlib
+import importlib.metadata
 import importlib.util
 import sys
 
@@ -35,9 +36,22 @@ KINDS = {
     "algorithm-map": ("algorithm_map", "which algorithm is fastest, over size and ranks? a sweep, "
                                        "or results"),
 }
+OLDEST = [3, 6]  # matplotlib
 ENDINGS = ("svg", "png", "pdf")
 METRICS = ("busbw", "algbw", "time")
 DONE, NOT_WRITTEN, BAD_INPUT, NO_MATPLOTLIB = 0, 1, 2, 3
+
+
+def what_is_missing():
+    """Of this Python, in words; found out without loading anything."""
+    if importlib.util.find_spec("matplotlib") is None:
+        return "no matplotlib (package python3-matplotlib)"
+    try:
+        version = importlib.metadata.version("matplotlib")
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+    numbers = [int(part) for part in version.split(".")[:2] if part.isdigit()]
+    return f"matplotlib {version}, older than 3.6" if numbers < OLDEST else ""
 
 
 def kind_of(documents):
@@ -98,13 +112,13 @@ def draw(options):
 
 
 def main(line):
-    can_draw = importlib.util.find_spec("matplotlib") is not None
+    obstacle = what_is_missing()
     if line == ["--can-draw"]:
-        return DONE if can_draw else NO_MATPLOTLIB
+        return NO_MATPLOTLIB if obstacle else DONE
     options = arguments_of(line)
-    if not can_draw:
-        print(f"draw.py: {options.output}: not drawn: {sys.executable} has no matplotlib (package "
-              "python3-matplotlib)", file=sys.stderr)
+    if obstacle:
+        print(f"draw.py: {options.output}: not drawn: {sys.executable} has {obstacle}",
+              file=sys.stderr)
         return NO_MATPLOTLIB
     try:
         draw(options)[0].save(options.output)

@@ -1,13 +1,13 @@
 """Reads the files that pictures are made of, and says in a sentence what is wrong with one."""
 
 import json
-import math
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from bad_input import BadInput
 
+MOST = 1e100
 # What each schema is called in messages.
 SCHEMAS = {
     "gradhaul.result/1": "a result file (predict --json, measure --json)",
@@ -62,9 +62,10 @@ def member(mapping, key, kind, otherwise):
 
 def number(value, otherwise=None):
     """A finite number; else what is given for it."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
         return otherwise
-    return value
+    # No whole number of a file is as great; sums and ratios stay finite.
+    return value if -MOST <= value <= MOST else otherwise
 
 
 def schema_of(content):

@@ -2,6 +2,7 @@
 picture, the small print. Heights follow from what there is to say, so that nothing overlaps.
 """
 
+import functools
 import os
 import re
 import tempfile
@@ -24,6 +25,7 @@ SWATCH, GAP = 0.32, 0.22  # inches, of a legend
 _RENDERER = RendererAgg(10, 10, 72)
 
 
+@functools.lru_cache(maxsize=4096)
 def text_width(text, size, weight="normal"):
     """In inches."""
     font = FontProperties(family=style.SETTINGS["font.sans-serif"][:1], size=size, weight=weight)

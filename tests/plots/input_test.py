@@ -16,6 +16,8 @@ class BrokenInputTest(DrawnTest):
     def test_says_what_is_wrong_and_what_would_be_right(self):
         zero = result({MiB: 1.0})
         zero["rows"][0]["time_us"] = 0
+        endless = result({MiB: 1.0})
+        endless["rows"][0]["size_bytes"] = 10 ** 400
         no_rows = result({})
         del no_rows["rows"]
         short = sweep({"a.x": "12", "a.y": "12"}, {("1",): {MiB: 1.0}})
@@ -26,6 +28,7 @@ class BrokenInputTest(DrawnTest):
             ("busbw", "[]", "0.json: it names no schema; a picture is made of a result file"),
             ("busbw", {"schema": "other/2"}, '0.json: its schema is "other/2"'),
             ("busbw", zero, "0.json: rows[0].time_us is not a number of microseconds above 0"),
+            ("busbw", endless, "0.json: rows[0].size_bytes is not a number of bytes, from 0 on"),
             ("busbw", no_rows, "0.json: has no list `rows`"),
             ("busbw", result({}), "0.json: holds no row of a size above 0"),
             ("busbw", comparison([]), "0.json: is a comparison"),
