@@ -11,7 +11,8 @@ namespace {
 constexpr std::size_t kChunk = 1 << 18;
 constexpr std::uint32_t kNanosecondMagic = 0xA1B2'3C4D;
 constexpr std::uint32_t kEthernetLink = 1;
-constexpr std::uint32_t kInfinibandLink = 247;
+constexpr std::uint32_t kErfLink = 197;
+constexpr std::size_t kRecordHeader = 16;
 constexpr std::int64_t kPsPerNs = 1000;
 constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 
@@ -27,7 +28,28 @@ std::string file_header(const CaptureSettings& settings) {
   put(header, 0, 4);
   put(header, 0, 4);
   put(header, static_cast<std::uint32_t>(settings.snap), 4);
-  put(header, settings.infiniband ? kInfinibandLink : kEthernetLink, 4);
+  put(header, settings.infiniband ? kErfLink : kEthernetLink, 4);
+  return header;
+}
+
+void put_high_first(std::string& to, std::uint32_t value, int bytes) {
+  for (int i = bytes - 1; i >= 0; --i) to += static_cast<char>(value >> (8 * i) & 0xFF);
+}
+
+// Endace's extensible record format: the time in seconds and 2^-32 of them, type 21 (InfiniBand),
+// a flag (records of varying length), the lengths of the record and of the packet.
+std::string record_header(std::int64_t ns, const CapturedFrame& frame) {
+  std::string header;
+  put(header,
+      static_cast<std::uint32_t>((static_cast<std::uint64_t>(ns % kNsPerSecond) << 32) /
+                                 static_cast<std::uint64_t>(kNsPerSecond)),
+      4);
+  put(header, static_cast<std::uint32_t>(ns / kNsPerSecond), 4);
+  put(header, 21, 1);
+  put(header, 4, 1);
+  put_high_first(header, static_cast<std::uint32_t>(kRecordHeader + frame.bytes.size()), 2);
+  put(header, 0, 2);
+  put_high_first(header, static_cast<std::uint32_t>(frame.length), 2);
   return header;
 }
 
@@ -73,8 +95,10 @@ void PacketCapture::add(std::int32_t port, std::int64_t time, const CapturedFram
   const std::int64_t ns = (offset_ + time) / kPsPerNs;
   put(captured.text, static_cast<std::uint32_t>(ns / kNsPerSecond), 4);
   put(captured.text, static_cast<std::uint32_t>(ns % kNsPerSecond), 4);
-  put(captured.text, static_cast<std::uint32_t>(frame.bytes.size()), 4);
-  put(captured.text, static_cast<std::uint32_t>(frame.length), 4);
+  const std::string record = settings_.infiniband ? record_header(ns, frame) : "";
+  put(captured.text, static_cast<std::uint32_t>(record.size() + frame.bytes.size()), 4);
+  put(captured.text, static_cast<std::uint32_t>(record.size() + frame.length), 4);
+  captured.text += record;
   captured.text.append(frame.bytes.begin(), frame.bytes.end());
   if (captured.text.size() > kChunk) write_out(captured);
 }

@@ -1,8 +1,9 @@
 #pragma once
 
 // Captures of chosen ports of a simulated run, one file each, as tcpdump and ibdump write them:
-// pcap with nanoseconds, RoCEv2 over Ethernet (LINKTYPE 1) or InfiniBand (LINKTYPE 247). What a
-// port sends and what it receives are in one file, in the order of time.
+// pcap with nanoseconds, RoCEv2 over Ethernet (LINKTYPE 1), or InfiniBand in ERF records (LINKTYPE
+// 197: Wireshark does not read LINKTYPE_INFINIBAND). What a port sends and what it receives are in
+// one file, in the order of time.
 
 #include <cstdint>
 #include <limits>

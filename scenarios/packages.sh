@@ -5,7 +5,9 @@
 build_packages=(build-essential cmake ninja-build libcli11-dev libfmt-dev libibverbs-dev
                 libsimgrid-dev libyaml-cpp-dev nlohmann-json3-dev)
 test_packages=(clang-format git libbenchmark-dev libgmock-dev libgtest-dev openmpi-bin python3
-               python3-matplotlib)
+               python3-matplotlib tshark)
+# To render pages; Ubuntu has no package of this name, and tests that take it are skipped without.
+page_packages=(chromium)
 bench_packages=(iperf3 libns3-dev python3-matplotlib)
 # For the guest with soft-RoCE. Not rdma-core: it brings udev and its daemons.
 guest_packages=(busybox-static cpio ibverbs-providers iproute2 kmod perftest procps qemu-system-x86

@@ -71,6 +71,7 @@ run_guest() {
 }
 
 if install_missing "${build_packages[@]}" "${test_packages[@]}"; then
+  install_missing "${page_packages[@]}" || say "going on without ${page_packages[*]}"
   for preset in "${presets[@]}"; do run_preset "$preset"; done
   ((!guest)) || run_guest
 else

@@ -85,7 +85,7 @@ class SequenceCheck {
  public:
   void add(const std::string& destination, const std::string& queue_pair, std::int64_t sequence) {
     const auto [place, first] = next_.try_emplace({destination, queue_pair}, sequence);
-    if (!first) EXPECT_EQ(sequence, place->second);
+    EXPECT_TRUE(first || sequence == place->second) << queue_pair << ": " << sequence;
     place->second = (sequence + 1) & 0xFFFFFF;
   }
   std::size_t queue_pairs() const { return next_.size(); }

@@ -100,7 +100,8 @@ TEST(Trace, ThreadsHaveNoOverlapsAndArrowsBeginAndEndInSlices) {
     EXPECT_EQ(process_of_thread.try_emplace(tid, pid).first->second, pid);
     EXPECT_TRUE(named.count(tid) > 0);
     const double start = event["ts"];
-    EXPECT_TRUE(threads[{pid, tid}].emplace(start, start + event["dur"].get<double>()).second);
+    auto& slices = threads[std::pair(pid, tid)];
+    EXPECT_TRUE(slices.emplace(start, start + event["dur"].get<double>()).second);
   }
   for (const auto& [thread, slices] : threads) {
     double last = 0;
@@ -169,7 +170,8 @@ TEST(Trace, IsNarrowedAsAsked) {
   ASSERT_EQ(run.status, 0) << run.err;
   std::set<int> ranks;
   std::set<std::string> links;
-  for (const json& event : trace_of(file)["traceEvents"]) {
+  const json trace = trace_of(file);
+  for (const json& event : trace["traceEvents"]) {
     if (event["ph"] != "X" || event["cat"] == "row") continue;
     EXPECT_LT(event["ts"].get<double>(), 50.0);
     if (event["cat"] == "busy") {
