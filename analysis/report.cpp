@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "analysis/bottleneck.h"
+#include "analysis/company_text.h"
 #include "analysis/quantity_text.h"
 #include "analysis/resource_group.h"
 #include "analysis/table.h"
@@ -163,10 +164,15 @@ std::string report(const Prediction& prediction, const RunDescription& run) {
   if (!prediction.rows.empty()) {
     const ResultRow& row = prediction.rows.back();
     check_parts(row);
-    if (prediction.rows.size() > 1) text += fmt::format("# At {}:\n", bytes_text(row.size));
+    if (!row.job.empty()) {
+      text += fmt::format("# Of {}, with resources and counters of the whole run:\n", row.job);
+    } else if (prediction.rows.size() > 1) {
+      text += fmt::format("# At {}:\n", bytes_text(row.size));
+    }
     text += fmt::format("# {}\n#\n", bottleneck_sentence(row, prediction.resources));
     text += parts_text(row) + uses_text(prediction.resources);
     text += counters_text(prediction.counters) + "#\n";
+    if (prediction.company) text += company_text(*prediction.company, prediction.rows) + "#\n";
   }
   for (const std::string& note : prediction.notes) text += fmt::format("# Note: {}\n", note);
   return text + digest_line(prediction);

@@ -124,6 +124,16 @@ std::vector<std::pair<std::string, std::string>> agreed_values(const MeasureOpti
   return values;
 }
 
+void check_alone(const Scenario& scenario) {
+  if (scenario.jobs.empty() && scenario.background.empty()) return;
+  Problems problems;
+  problems.add(
+      {scenario.file, 0, 0},
+      "measure runs one collective on all ranks; jobs and background traffic are simulated "
+      "(gradhaul predict)");
+  throw ConfigError(problems.sorted());
+}
+
 }  // namespace
 
 MeasurePlan plan_of(const MeasureOptions& options, const CommandContext& context) {
@@ -132,6 +142,7 @@ MeasurePlan plan_of(const MeasureOptions& options, const CommandContext& context
   plan.timeout = timeout_of(options.timeout);
   ScenarioRequest request{options.scenario, options.settings, context.library};
   plan.scenario = read_scenario(request);
+  check_alone(plan.scenario);
   if (replaces_ranks(options, plan.start, plan.scenario)) {
     const int ranks = options.ranks ? *options.ranks : options.launched->ranks;
     plan.notes.push_back(fmt::format("{} ranks, one a node, instead of the scenario's {}", ranks,
