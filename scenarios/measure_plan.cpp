@@ -124,6 +124,22 @@ std::vector<std::pair<std::string, std::string>> agreed_values(const MeasureOpti
   return values;
 }
 
+void refuse_simulated_only(const Scenario& scenario) {
+  Problems problems;
+  const Location whole{scenario.file, 0, 0};
+  if (!scenario.jobs.empty() || !scenario.background.empty()) {
+    problems.add(whole,
+                 "measure runs one collective on all ranks; jobs and background traffic are "
+                 "simulated (gradhaul predict)");
+  }
+  if (!scenario.cluster.faults.empty()) {
+    problems.add(whole,
+                 "measure takes a cluster as it is; faults are simulated (gradhaul predict), and "
+                 "--set cluster.faults=[] leaves them out");
+  }
+  if (!problems.empty()) throw ConfigError(problems.sorted());
+}
+
 }  // namespace
 
 MeasurePlan plan_of(const MeasureOptions& options, const CommandContext& context) {
@@ -138,6 +154,7 @@ MeasurePlan plan_of(const MeasureOptions& options, const CommandContext& context
            "with --set workload.size=" +
                format_bytes(plan.scenario.workload.sizes.front()));
   }
+  refuse_simulated_only(plan.scenario);
   if (replaces_ranks(options, plan.start, plan.scenario)) {
     const int ranks = options.ranks ? *options.ranks : options.launched->ranks;
     plan.notes.push_back(fmt::format("{} ranks, one a node, instead of the scenario's {}", ranks,

@@ -19,6 +19,13 @@ namespace gradhaul {
 namespace {
 
 int judge(const Scenario& scenario, const Prediction& prediction) {
+  if (prediction.interrupted && !scenario.jobs.empty()) {
+    complain(prediction.rows.empty()
+                 ? "interrupted before the jobs were complete"
+                 : "interrupted; the jobs are complete and kept, not all of what they cost each "
+                   "other");
+    return kInterrupted;
+  }
   if (prediction.interrupted) {
     complain(fmt::format("interrupted; {} of {} sizes are finished and kept",
                          prediction.rows.size(), scenario.workload.sizes.size()));
@@ -27,6 +34,11 @@ int judge(const Scenario& scenario, const Prediction& prediction) {
   const auto unmet = unmet_expectations(expectations_of(scenario), prediction);
   for (const std::string& sentence : unmet) complain(sentence);
   return unmet.empty() ? kDone : kOutsideExpectation;
+}
+
+// Several collectives in one world.
+bool is_of_several(const Scenario& scenario) {
+  return scenario.training_step || !scenario.jobs.empty() || !scenario.background.empty();
 }
 
 bool records(const PredictOptions& options) {
@@ -39,11 +51,13 @@ int predict_scenario(const PredictOptions& options, const CommandContext& contex
   const Picture picture(options.picture, result_picture_kinds(), context);
   PredictionRequest request = request_of(scenario);
   request.skip_recurrences = !options.no_skip;
+  if (is_of_several(scenario) && records(options)) {
+    complain(
+        "--trace and --pcap are not available for training steps, jobs and background traffic in "
+        "this version");
+    return kBadInput;
+  }
   if (scenario.training_step) {
-    if (records(options)) {
-      complain("--trace and --pcap are not available for training steps in this version");
-      return kBadInput;
-    }
     request.interrupted = &catch_interruption();
     return predict_training_step(scenario, request, options, context);
   }
@@ -78,6 +92,8 @@ int predict_scenario(const PredictOptions& options, const CommandContext& contex
 
 void complete_notes(const Scenario& scenario, Prediction& prediction) {
   prediction.notes.insert(prediction.notes.begin(), scenario.notes.begin(), scenario.notes.end());
+  // What a job can have depends on where it is.
+  if (!scenario.jobs.empty()) return;
   const double bound = busbw_bound(scenario.cluster, scenario.workload.collective);
   for (const ResultRow& row : prediction.rows) {
     enforce_busbw_bound(row, bound, prediction.notes);

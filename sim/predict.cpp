@@ -3,6 +3,7 @@
 #include "core/topology_size.h"
 #include "sim/analytic_prediction.h"
 #include "sim/flow_prediction.h"
+#include "sim/job_prediction.h"
 #include "sim/packet_prediction.h"
 
 namespace gradhaul {
@@ -20,6 +21,7 @@ Cluster with_sized_topology(const Cluster& cluster) {
 Prediction predict(const PredictionRequest& request) {
   PredictionRequest sized = request;
   sized.cluster = with_sized_topology(request.cluster);
+  if (!request.jobs.empty() || !request.background.empty()) return predict_jobs(sized);
   switch (request.fidelity) {
     case Fidelity::kPacket:
       break;
