@@ -157,7 +157,7 @@ std::string digest_text(std::uint64_t digest) { return fmt::format("{:016x}", di
 
 std::string report(const Prediction& prediction, const RunDescription& run) {
   std::string text = table_head(prediction, run);
-  for (const ResultRow& row : prediction.rows) text += table_row(row);
+  text += table_rows(prediction);
   text += table_foot(prediction);
   if (prediction.interrupted) text += "# Interrupted: only the rows above were finished.\n#\n";
   if (!prediction.rows.empty()) {
@@ -166,7 +166,9 @@ std::string report(const Prediction& prediction, const RunDescription& run) {
     if (prediction.rows.size() > 1) text += fmt::format("# At {}:\n", bytes_text(row.size));
     text += fmt::format("# {}\n#\n", bottleneck_sentence(row, prediction.resources));
     text += parts_text(row) + uses_text(prediction.resources);
-    text += counters_text(prediction.counters) + "#\n";
+    // NCCL's tuner knows no ports.
+    if (!prediction.resources.empty()) text += counters_text(prediction.counters);
+    text += "#\n";
   }
   for (const std::string& note : prediction.notes) text += fmt::format("# Note: {}\n", note);
   return text + digest_line(prediction);

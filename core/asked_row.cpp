@@ -1,11 +1,14 @@
 #include "core/asked_row.h"
 
+#include "core/collective_algorithms.h"
+#include "core/protocol.h"
+
 namespace gradhaul {
 namespace {
 
-const char* algorithm_name(const Workload& workload, const Communication& communication) {
-  if (workload.collective != Collective::kAllReduce) return "pairwise";
-  return communication.algorithm == Algorithm::kDoubleBinaryTree ? "double_binary_tree" : "ring";
+// Other collectives have one way of their own.
+Algorithm running_algorithm(Collective collective, Algorithm asked) {
+  return collective == Collective::kAllReduce ? asked : algorithms_of(collective).front();
 }
 
 }  // namespace
@@ -14,8 +17,8 @@ ResultRow asked_row(const Workload& workload, const Communication& communication
                     int channels, Bytes size) {
   ResultRow row;
   row.collective = workload.collective;
-  row.algorithm = algorithm_name(workload, communication);
-  row.protocol = "simple";
+  row.algorithm = name_of(running_algorithm(workload.collective, communication.algorithm));
+  row.protocol = protocol_name(communication.protocol);
   row.channels = channels;
   row.ranks = ranks;
   row.size = size;

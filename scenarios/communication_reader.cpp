@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/nccl_profile.h"
 #include "scenarios/workload_reader.h"
 
 namespace gradhaul {
@@ -18,32 +19,37 @@ constexpr std::int64_t kMostSlots = 4096;                      // writes in flig
 constexpr std::int64_t kLargestWrite = std::int64_t{1} << 31;  // IBTA vol. 1, 9.2
 
 void read_profile(MappingReader& reader, Communication& communication) {
-  communication.profile = "gradhaul";
-  const TreeNode* node = reader.node() == nullptr ? nullptr : reader.node()->find("profile");
-  if (node != nullptr && node->kind == TreeKind::kScalar && node->text.starts_with("nccl")) {
-    reader.raw("profile");
-    reader.report("profile",
-                  fmt::format("profile: {} is not available in this version, which has gradhaul",
-                              node->text));
-    return;
-  }
-  reader.choice("profile", {.otherwise = {"gradhaul"}, .available = {"gradhaul"}});
+  constexpr std::array kProfiles{"gradhaul", "nccl-2.22", "nccl-2.30"};
+  communication.profile = kProfiles[reader.choice(
+      "profile", {.otherwise = {"gradhaul"}, .available = {kProfiles.begin(), kProfiles.end()}})];
 }
 
-void read_algorithm(MappingReader& reader, const Workload& workload, Communication& communication) {
+void read_algorithm(MappingReader& reader, const Workload& workload, bool chooses,
+                    Communication& communication) {
   constexpr std::array kAlgorithms{Algorithm::kRing, Algorithm::kDoubleBinaryTree};
-  communication.algorithm = kAlgorithms[reader.choice(
+  const std::size_t index = reader.choice(
       "algorithm",
-      {.otherwise = {"ring"},
-       .available = {"ring", "double_binary_tree"},
-       .unavailable = {"tree", "hierarchical", "halving_doubling", "parameter_server", "auto"}})];
+      {.otherwise = {chooses ? "auto" : "ring"},
+       .available = {"ring", "double_binary_tree", "auto"},
+       .unavailable = {"tree", "hierarchical", "halving_doubling", "parameter_server"}});
+  communication.choose_algorithm = index == kAlgorithms.size();
+  communication.algorithm = kAlgorithms[communication.choose_algorithm ? 0 : index];
   if (communication.algorithm != Algorithm::kRing &&
       workload.collective != Collective::kAllReduce) {
     reader.report("algorithm", fmt::format("algorithm: {} has a way of its own and takes no "
                                            "algorithm; leave the key out",
                                            collective_name(workload.collective)));
   }
-  reader.fixed("protocol", "simple", {"ll", "ll128", "auto"});
+}
+
+void read_protocol(MappingReader& reader, bool chooses, Communication& communication) {
+  constexpr std::array kProtocols{Protocol::kSimple, Protocol::kLl, Protocol::kLl128};
+  const std::size_t index =
+      reader.choice("protocol", {.otherwise = {chooses ? "auto" : "simple"},
+                                 .available = {"simple", "ll", "ll128", "auto"},
+                                 .unavailable = {}});
+  communication.choose_protocol = index == kProtocols.size();
+  if (index < kProtocols.size()) communication.protocol = kProtocols[index];
 }
 
 void read_channels(MappingReader& reader, Communication& communication) {
@@ -53,11 +59,33 @@ void read_channels(MappingReader& reader, Communication& communication) {
   if (channels > 0) communication.channels = static_cast<int>(channels);
 }
 
+// That of the protocol; where that is to be chosen, each has its own.
+std::string usual_slot_text(const Communication& communication) {
+  if (communication.choose_protocol) return "auto";
+  const Bytes usual = is_nccl_profile(communication.profile)
+                          ? nccl_slot_size(communication.protocol)
+                          : usual_slot_size(communication.protocol);
+  return usual.count % 1024 == 0 ? fmt::format("{}KiB", usual.count / 1024)
+                                 : fmt::format("{}B", usual.count);
+}
+
 void read_slots(MappingReader& reader, const Workload& workload, Communication& communication) {
-  communication.slots =
-      static_cast<int>(reader.count("slots", {.otherwise = {"8"}, .least = 1, .most = kMostSlots}));
-  communication.slot_size =
-      reader.bytes("slot_size", {.otherwise = {"512KiB"}, .least = 1, .most = kLargestWrite});
+  const bool nccl = is_nccl_profile(communication.profile);
+  const bool by_protocol = nccl && communication.choose_protocol;
+  const std::string slots = by_protocol ? "auto"
+                            : nccl      ? std::to_string(nccl_slots(communication.protocol))
+                                        : "8";
+  NumberSpec spec{.otherwise = {slots}, .least = 1, .most = kMostSlots};
+  if (by_protocol) spec.words = {{"auto", 0}};
+  communication.slots = static_cast<int>(reader.count("slots", spec));
+  const std::string usual = usual_slot_text(communication);
+  communication.slot_size = reader.bytes(
+      "slot_size",
+      {.otherwise = {usual}, .least = 1, .most = kLargestWrite, .words = {{"auto", 0}}});
+  communication.own_slot_size = communication.slot_size.count > 0;
+  if (!communication.own_slot_size) {
+    communication.slot_size = usual_slot_size(communication.protocol);
+  }
   const Bytes element = size_of(workload.datatype);
   if (communication.slot_size < element) {
     reader.report("slot_size",
@@ -151,7 +179,8 @@ void read_ring_order(MappingReader& reader, const Cluster* cluster, Communicatio
   if (node == nullptr || node->kind != TreeKind::kSequence) {
     constexpr std::array kOrders{RingOrder::kBalanced, RingOrder::kNccl};
     communication.ring_order = kOrders[reader.choice(
-        "ring_order", {.otherwise = {"balanced"}, .available = {"balanced", "nccl"}})];
+        "ring_order", {.otherwise = {is_nccl_profile(communication.profile) ? "nccl" : "balanced"},
+                       .available = {"balanced", "nccl"}})];
     return;
   }
   read_listed_rings(reader, *node, cluster, communication);
@@ -194,10 +223,13 @@ void read_unheeded(MappingReader& reader) {
 }  // namespace
 
 Communication read_communication(MappingReader& reader, const Workload& workload,
-                                 const Cluster* cluster) {
+                                 const Cluster* cluster, bool tuned) {
   Communication communication;
   read_profile(reader, communication);
-  read_algorithm(reader, workload, communication);
+  // NCCL chooses whatever it is not held to.
+  const bool chooses = tuned || is_nccl_profile(communication.profile);
+  read_algorithm(reader, workload, chooses, communication);
+  read_protocol(reader, chooses, communication);
   read_channels(reader, communication);
   read_slots(reader, workload, communication);
   read_fixed(reader);

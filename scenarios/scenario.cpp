@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
 #include "core/channel_groups.h"
+#include "core/collective_algorithms.h"
+#include "core/nccl_profile.h"
 #include "core/placement.h"
 #include "core/topology_size.h"
 #include "scenarios/annotations.h"
@@ -25,20 +28,29 @@ void require(MappingReader& reader, std::string_view key, std::string_view examp
   }
 }
 
+std::int64_t flows_of(const Scenario& scenario, Algorithm algorithm) {
+  const Collective collective = scenario.workload.collective;
+  Cluster cluster = scenario.cluster;
+  const std::int64_t flows = grouped_connections(1, cluster.ranks(), collective, algorithm);
+  if (flows > kMostGroupedConnections) return flows;
+  if (cluster.nodes > 1) {
+    cluster.network.topology =
+        size_topology(cluster.network, cluster.nodes, cluster.node.nic_count).topology;
+  }
+  Communication communication = scenario.communication;
+  communication.algorithm = algorithm;
+  const Placement placement = place(cluster, communication, collective);
+  const std::size_t groups = channel_groups(placement, cluster).size();
+  return grouped_connections(groups, cluster.ranks(), collective, algorithm);
+}
+
 // The fluid model has room for so many flows.
 void check_flows(MappingReader& reader, const Scenario& scenario) {
-  const Collective collective = scenario.workload.collective;
-  const Algorithm algorithm = scenario.communication.algorithm;
-  Cluster cluster = scenario.cluster;
-  std::int64_t flows = grouped_connections(1, cluster.ranks(), collective, algorithm);
-  if (flows <= kMostGroupedConnections) {
-    if (cluster.nodes > 1) {
-      cluster.network.topology =
-          size_topology(cluster.network, cluster.nodes, cluster.node.nic_count).topology;
+  std::int64_t flows = flows_of(scenario, scenario.communication.algorithm);
+  if (scenario.communication.choose_algorithm) {
+    for (const Algorithm algorithm : algorithms_of(scenario.workload.collective)) {
+      flows = std::max(flows, flows_of(scenario, algorithm));
     }
-    const Placement placement = place(cluster, scenario.communication, collective);
-    const std::size_t groups = channel_groups(placement, cluster).size();
-    flows = grouped_connections(groups, cluster.ranks(), collective, algorithm);
   }
   if (flows <= kMostGroupedConnections) return;
   reader.report("fidelity",
@@ -47,17 +59,36 @@ void check_flows(MappingReader& reader, const Scenario& scenario) {
                             kMostGroupedConnections, flows));
 }
 
+// NCCL's tuner knows collectives by its formulas and GPUs by their compute capability.
+std::string tuner_problem(const Scenario& scenario) {
+  if (!nccl_tunes(scenario.workload.collective)) {
+    return "NCCL's tuner knows all_reduce, reduce_scatter, all_gather and broadcast; any other "
+           "collective is sends and receives to NCCL, and there is nothing to choose";
+  }
+  if (scenario.cluster.node.gpu.compute_capability > 0) return "";
+  return fmt::format(
+      "NCCL's tuner takes its constants by the GPU's compute_capability, which {} does not say; "
+      "add it to the model, as 9.0 for H100",
+      scenario.cluster.node.gpu.name);
+}
+
 // `understood`: everything else has been read without a mistake.
 void read_simulation(MappingReader reader, bool understood, Scenario& scenario) {
-  scenario.fidelity = static_cast<Fidelity>(reader.choice(
-      "fidelity",
-      {.otherwise = {"packet"}, .available = {"packet", "flow", "analytic"}, .unavailable = {}}));
+  scenario.fidelity = static_cast<Fidelity>(
+      reader.choice("fidelity", {.otherwise = {"packet"},
+                                 .available = {"packet", "flow", "analytic", "nccl-tuner"},
+                                 .unavailable = {}}));
   scenario.seed = static_cast<std::uint64_t>(
       reader.count("seed", {.otherwise = {"1"},
                             .least = 0,
                             .most = std::numeric_limits<std::int64_t>::max(),
                             .words = {}}));
   if (understood && scenario.fidelity == Fidelity::kFlow) check_flows(reader, scenario);
+  if (understood && scenario.fidelity == Fidelity::kNcclTuner) {
+    if (const std::string problem = tuner_problem(scenario); !problem.empty()) {
+      reader.report("fidelity", "nccl-tuner: " + problem);
+    }
+  }
   reader.finish();
 }
 
@@ -92,7 +123,15 @@ void read_whole(const TreeNode& tree, Scenario& scenario, Problems& problems) {
   const Cluster* understood = nullptr;
   read_cluster_into(reader, scenario, understood);
   MappingReader communication = reader.mapping("communication");
-  scenario.communication = read_communication(communication, scenario.workload, understood);
+  const TreeNode* fidelity = tree.find_path("simulation.fidelity");
+  const bool tuned = fidelity != nullptr && fidelity->text == "nccl-tuner";
+  scenario.communication = read_communication(communication, scenario.workload, understood, tuned);
+  if (understood != nullptr && problems.empty() &&
+      is_nccl_profile(scenario.communication.profile)) {
+    if (const std::string problem = tuner_problem(scenario); !problem.empty()) {
+      communication.report("profile", fmt::format("profile: {}", problem));
+    }
+  }
   auto& shown = scenario.filled.children;
   if (reader.has("cluster")) {
     shown.splice(shown.end(), shown, std::prev(shown.end(), 2));

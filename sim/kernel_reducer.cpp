@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/protocol.h"
 #include "core/repeated_growth.h"
 
 namespace gradhaul {
@@ -17,10 +18,11 @@ class KernelReducer::RankReducer final : public Reducer {
 };
 
 KernelReducer::KernelReducer(RunContext& context, MemoryPorts& memory, int ranks,
-                             int ranks_per_node, int channels)
+                             int ranks_per_node, int channels, Protocol protocol)
     : context_(context),
       memory_(memory),
       channels_(channels),
+      protocol_(protocol),
       rate_(context.fabric.cluster().node.gpu.reduce_bandwidth),
       streams_(static_cast<std::size_t>(ranks) * static_cast<std::size_t>(channels)),
       turns_(streams_.size(), 0),
@@ -65,7 +67,7 @@ void KernelReducer::post(Rank rank, const ReduceRequest& request) {
     stream.free = now;
     stream.carry = {};
   }
-  const Bytes bytes{request.count * size_of(request.datatype).count};
+  const Bytes bytes = with_flags(protocol_, size_of(request.datatype) * request.count);
   const Duration work = serialisation_time(bytes, rate_, stream.carry);
   const std::int64_t passes = request.kind == ReduceKind::kReduce ? 3 : 2;
   const std::int64_t memory =

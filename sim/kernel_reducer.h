@@ -16,8 +16,9 @@ namespace gradhaul {
 
 class KernelReducer {
  public:
+  // Kernels read and write lines of `protocol`, flags included.
   KernelReducer(RunContext& context, MemoryPorts& memory, int ranks, int ranks_per_node,
-                int channels);
+                int channels, Protocol protocol = Protocol::kSimple);
   ~KernelReducer();
   KernelReducer(const KernelReducer&) = delete;
   KernelReducer& operator=(const KernelReducer&) = delete;
@@ -62,6 +63,7 @@ class KernelReducer {
   RunContext& context_;
   MemoryPorts& memory_;
   int channels_;
+  Protocol protocol_;
   BitRate rate_;
   std::vector<std::unique_ptr<RankReducer>> ranks_;
   std::vector<Stream> streams_;

@@ -35,7 +35,8 @@ struct Message {
   bool arrived = false;
   bool finished = false;
   std::int32_t holders = 0;     // events still to come for it
-  std::int32_t amount = 0;      // bytes, or slots returned
+  std::int32_t amount = 0;      // bytes with the protocol's flags, or slots returned
+  std::int32_t data = 0;        // bytes without flags
   std::int32_t next = kNone;    // behind it in its queue pair
   std::int32_t queue_pair = 0;  // among those of its path
   std::int32_t asked = 0;       // payload asked for so far

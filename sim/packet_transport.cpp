@@ -5,6 +5,8 @@
 #include <limits>
 #include <map>
 
+#include "core/protocol.h"
+
 namespace gradhaul {
 namespace {
 
@@ -18,7 +20,8 @@ class PacketTransport::RankTransport final : public Transport {
   RankTransport(PacketTransport& all, Rank rank) : all_(all), rank_(rank) {}
   TransportLimits limits() const override {
     TransportLimits limits;
-    limits.max_write = kMaxWrite;
+    const ProtocolLine line = line_of(all_.communication_.protocol);
+    limits.max_write = {kMaxWrite.count / line.whole * line.data};
     limits.max_writes_in_flight = 2 * all_.communication_.slots;
     return limits;
   }
@@ -127,7 +130,10 @@ std::int32_t PacketTransport::add_message(std::int32_t connection, const WriteRe
   added.connection = connection;
   added.credit = request.kind == WriteKind::kCredit;
   added.amount =
-      added.credit ? request.slots_returned : static_cast<std::int32_t>(request.length.count);
+      added.credit
+          ? request.slots_returned
+          : static_cast<std::int32_t>(with_flags(communication_.protocol, request.length).count);
+  added.data = static_cast<std::int32_t>(request.length.count);
   added.holders = 2;  // its arrival there and its end here
   added.chain = context_.cause;
   context_.blame.hold(added.chain);
@@ -153,6 +159,7 @@ void PacketTransport::post(Rank rank, const WriteRequest& request) {
     connection.arriving.push(index);
     connection.finishing.push(index);
     memory_.book(path.source_gpu, {added.amount}, now);
+    if (polls_data(communication_.protocol)) write_out(index, now);
   }
   if (path.kind == PathKind::kInstant) {
     event_for(index, RunEvent::kCreditArrived, now);
@@ -175,6 +182,13 @@ void PacketTransport::post(Rank rank, const WriteRequest& request) {
   } else {
     add_post_cost(added, now, index);
   }
+}
+
+// The kernel has put lines together in a buffer of the protocol's own: what they were made of may
+// be written over at once. The message goes on by itself.
+void PacketTransport::write_out(std::int32_t index, std::int64_t now) {
+  ++message(index).holders;
+  event_for(index, RunEvent::kDataDone, now);
 }
 
 // From the kernel's flag to the NIC knowing the work request.

@@ -60,6 +60,7 @@ class PacketTransport {
   void post(Rank rank, const WriteRequest& request);
   std::int32_t add_message(std::int32_t connection, const WriteRequest& request);
   void add_post_cost(Message& message, std::int64_t from, std::int32_t index);
+  void write_out(std::int32_t index, std::int64_t now);
   void message_ready(std::int32_t index);
   void transmit(std::int32_t injector);
   std::int64_t allowed_payload(Injector& injector, const Message& message);

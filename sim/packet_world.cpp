@@ -24,7 +24,7 @@ PacketWorld::PacketWorld(const PredictionRequest& request, const Fabric& fabric,
   }
   transport_ = std::make_unique<PacketTransport>(context_, memory_, request.communication);
   kernels_ = std::make_unique<KernelReducer>(context_, memory_, ranks(), placement.ranks_per_node,
-                                             channels());
+                                             channels(), request.communication.protocol);
   const auto all = static_cast<std::size_t>(ranks());
   slots_.assign(all, -1);
   std::vector<const std::vector<ConnectionEnd>*> ends(all, nullptr);

@@ -29,9 +29,10 @@ const char* collective_name(Collective collective) {
 
 }  // namespace
 
-HalfRow::HalfRow(const MeasureRequest& request, const Placement& placement,
-                 const RankResources& rank, Bytes size, bool in_place)
+HalfRow::HalfRow(const MeasureRequest& request, const Communication& communication,
+                 const Placement& placement, const RankResources& rank, Bytes size, bool in_place)
     : request_(request),
+      communication_(communication),
       rank_(rank),
       size_(size),
       in_place_(in_place),
@@ -42,7 +43,6 @@ HalfRow::HalfRow(const MeasureRequest& request, const Placement& placement,
   // all_to_all exchanges equal parts; what is left over stays where it is.
   const bool parts = request.workload.collective == Collective::kAllToAll;
   elements_ = parts ? count / ranks * ranks : count;
-  const Communication& communication = request.communication;
   schedule_ = make_schedule({.collective = request.workload.collective,
                              .algorithm = communication.algorithm,
                              .ranks = ranks,
@@ -82,9 +82,9 @@ std::unique_ptr<Endpoint> HalfRow::make_endpoint() {
       {.input = bytes, .output = bytes, .slots = engine.slots_bytes(), .in_place = in_place_});
   return rank_.endpoints.make({.connections = engine.connections(),
                                .memory = rank_.memory.regions(),
-                               .slots = request_.communication.slots,
-                               .slot_size = request_.communication.slot_size,
-                               .queue_pairs = request_.communication.queue_pairs});
+                               .slots = communication_.slots,
+                               .slot_size = communication_.slot_size,
+                               .queue_pairs = communication_.queue_pairs});
 }
 
 void HalfRow::fill(std::uint64_t salt) {
@@ -139,8 +139,8 @@ ResultRow HalfRow::row_of(const std::vector<std::chrono::nanoseconds>& times, st
     sent = std::max(sent, Bytes{theirs.i64()});
   }
   const TimeSummary summary = summary_of(times);
-  ResultRow row = asked_row(request_.workload, request_.communication, request_.cluster.ranks(),
-                            channels_, size_);
+  ResultRow row =
+      asked_row(request_.workload, communication_, request_.cluster.ranks(), channels_, size_);
   row.time = summary.mean;
   row.bytes_sent_per_rank = sent;
   row.measured = IterationTimes{.in_place = in_place_,
