@@ -103,12 +103,22 @@ std::string by_slots(const ResultRow& row) {
   return text;
 }
 
+// Where no resource is known, as of NCCL's tuner.
+std::string by_bandwidth(const ResultRow& row) {
+  Duration moving;
+  for (const TimePart& part : row.parts) {
+    if (part.cause == "busy") moving += part.time;
+  }
+  return fmt::format("Limited by bandwidth: {} moving data.", share_of_path(moving, row));
+}
+
 }  // namespace
 
 std::string bottleneck_sentence(const ResultRow& row, const std::vector<ResourceUse>& resources) {
   const std::string_view name = first_name(row.limited_by);
   if (name == "latency") return by_latency(row, resources);
   if (name == "slots") return by_slots(row);
+  if (name == "bandwidth") return by_bandwidth(row);
   if (const ResourceUse* use = find_resource(name, resources))
     return by_resource(row, *use, resources);
   return fmt::format("Limited by {}.", row.limited_by);

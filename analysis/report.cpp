@@ -168,7 +168,7 @@ std::string closing_text(const Prediction& prediction) {
 
 std::string report(const Prediction& prediction, const RunDescription& run) {
   std::string text = table_head(prediction, run);
-  for (const ResultRow& row : prediction.rows) text += table_row(row);
+  text += table_rows(prediction);
   text += table_foot(prediction);
   if (prediction.interrupted) text += "# Interrupted: only the rows above were finished.\n#\n";
   if (!prediction.rows.empty()) {
@@ -180,7 +180,9 @@ std::string report(const Prediction& prediction, const RunDescription& run) {
       text += fmt::format("# At {}:\n", bytes_text(row.size));
     }
     text += fmt::format("# {}\n#\n", bottleneck_sentence(row, prediction.resources));
-    text += parts_text(row) + resources_text(prediction);
+    text += parts_text(row);
+    // NCCL's tuner knows no ports.
+    text += prediction.resources.empty() ? "#\n" : resources_text(prediction);
     if (prediction.company) text += company_text(*prediction.company, prediction.rows) + "#\n";
   }
   return text + closing_text(prediction);

@@ -31,6 +31,24 @@ Json parts_json(const ResultRow& row) {
   return parts;
 }
 
+Json plan_json(const WeighedPlan& plan) {
+  return {{"algorithm", plan.algorithm},
+          {"protocol", plan.protocol},
+          {"channels", plan.channels},
+          {"time_us", microseconds(plan.time)}};
+}
+
+// Of rows whose plan was chosen.
+void add_choice(const ResultRow& row, Json& json) {
+  if (!row.weighed.empty()) {
+    json["weighed"] = Json::array();
+    for (const WeighedPlan& plan : row.weighed) json["weighed"].push_back(plan_json(plan));
+  }
+  if (!row.nccl) return;
+  json["nccl"] = {{"version", row.nccl->version}};
+  json["nccl"].update(plan_json(row.nccl->plan));
+}
+
 // All but what a prediction and a measurement fill in each in its own way.
 Json row_start(const ResultRow& row) {
   return {{"collective", name_of(row.collective)},
@@ -55,6 +73,7 @@ Json row_json(const ResultRow& row) {
   json["limited_by"] = row.limited_by;
   json["parts_us"] = parts_json(row);
   if (!row.job.empty()) json["job"] = row.job;
+  add_choice(row, json);
   return json;
 }
 
@@ -70,6 +89,7 @@ Json measured_row_json(const ResultRow& row) {
   json["min_us"] = microseconds(times.min);
   json["p50_us"] = microseconds(times.p50);
   json["p99_us"] = microseconds(times.p99);
+  add_choice(row, json);
   return json;
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/plan_columns.h"
 #include "analysis/quantity_text.h"
 #include "analysis/result_names.h"
 #include "core/busbw.h"
@@ -93,6 +94,12 @@ std::string half_row(const ResultRow& row, std::string_view wrong) {
                      algbw(row.size, row.time) / 1e9, busbw_gigabytes(row), wrong);
 }
 
+std::size_t widest_limit(const std::vector<ResultRow>& rows) {
+  std::size_t width = std::string_view("limited by").size();
+  for (const ResultRow& row : rows) width = std::max(width, row.limited_by.size());
+  return width;
+}
+
 double mean_busbw(const std::vector<ResultRow>& rows) {
   double sum = 0;
   for (const ResultRow& row : rows) sum += busbw_gigabytes(row);
@@ -135,13 +142,31 @@ std::string table_head(const Prediction& prediction, const RunDescription& run) 
       prediction.channels, prediction.fidelity, prediction.seed);
   const bool jobs = std::any_of(prediction.rows.begin(), prediction.rows.end(),
                                 [](const ResultRow& row) { return !row.job.empty(); });
-  return text + column_heads(jobs ? "   limited by   job" : "   limited by", "");
+  const PlanColumns plans(prediction.rows);
+  if (!plans.shown()) {
+    return text + column_heads(jobs ? "   limited by   job" : "   limited by", "");
+  }
+  const std::string limited = fmt::format("   {:<{}}", "limited by", widest_limit(prediction.rows));
+  return text + column_heads(limited + plans.names(), "");
 }
 
 std::string table_row(const ResultRow& row) {
   const std::string half = half_row(row, "N/A");
   const std::string job = row.job.empty() ? "" : "   " + row.job;
   return fmt::format("{}{}{}   {}{}\n", row_start(row), half, half, row.limited_by, job);
+}
+
+std::string table_rows(const Prediction& prediction) {
+  const PlanColumns plans(prediction.rows);
+  const std::size_t width = plans.shown() ? widest_limit(prediction.rows) : 0;
+  std::string text;
+  for (const ResultRow& row : prediction.rows) {
+    std::string line = table_row(row);
+    line.pop_back();
+    if (row.limited_by.size() < width) line.append(width - row.limited_by.size(), ' ');
+    text += line + plans.of(row) + "\n";
+  }
+  return text;
 }
 
 std::string table_foot(const Prediction& prediction) {
@@ -162,17 +187,18 @@ std::string table_head(const Measurement& measurement, const RunDescription& run
       fmt::format("   {:>5}  {:>7}  {:>7}  {:>7}", "iters", "min", "p50", "p99");
   const std::string units =
       fmt::format("   {:>5}  {:>7}  {:>7}  {:>7}", "", "(us)", "(us)", "(us)");
-  return text + column_heads(names + names, units + units);
+  return text + column_heads(names + names + PlanColumns(measurement.rows).names(), units + units);
 }
 
 std::string table_rows(const Measurement& measurement) {
+  const PlanColumns plans(measurement.rows);
   std::string text;
   for (std::size_t i = 0; i < measurement.rows.size(); ++i) {
     const ResultRow& row = measurement.rows[i];
     if (row.measured->in_place) continue;
     const ResultRow* in_place = in_place_after(measurement.rows, i);
-    text += fmt::format("{}{}{}{}{}\n", row_start(row), measured_half(&row),
-                        measured_half(in_place), spread(&row), spread(in_place));
+    text += fmt::format("{}{}{}{}{}{}\n", row_start(row), measured_half(&row),
+                        measured_half(in_place), spread(&row), spread(in_place), plans.of(row));
   }
   return text;
 }

@@ -16,8 +16,9 @@ namespace gradhaul {
 // The line that says what was run, then the three lines of column heads.
 std::string table_head(const Prediction& prediction, const RunDescription& run);
 
-// One row, with its line end.
+// One row, with its line end; and all of them, with what was chosen where plans were.
 std::string table_row(const ResultRow& row);
+std::string table_rows(const Prediction& prediction);
 
 // "# Out of bounds values" and "# Avg bus bandwidth" (the mean busbw of all rows, out of place and
 // in place).

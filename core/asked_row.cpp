@@ -1,14 +1,16 @@
 #include "core/asked_row.h"
 
 #include "core/collective_algorithms.h"
+#include "core/protocol.h"
 
 namespace gradhaul {
+
 ResultRow asked_row(const Workload& workload, const Communication& communication, int ranks,
                     int channels, Bytes size) {
   ResultRow row;
   row.collective = workload.collective;
   row.algorithm = name_of(running_algorithm(workload.collective, communication.algorithm));
-  row.protocol = "simple";
+  row.protocol = protocol_name(communication.protocol);
   row.channels = channels;
   row.ranks = ranks;
   row.size = size;

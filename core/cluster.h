@@ -23,6 +23,7 @@ struct PcieLink {
 
 struct GpuModel {
   std::string name;
+  int compute_capability = 0;  // 90 is 9.0; 0: not said
   // Nothing: the GPU hangs on no PCIe at all; its NIC reaches its memory in no time (node `ideal`).
   std::optional<PcieLink> pcie;
   BitRate memory_bandwidth = kUnlimited;
@@ -95,8 +96,11 @@ struct Nvlink {
   Duration latency;
 };
 
+enum class CpuVendor : std::uint8_t { kOther, kIntel, kAmd };
+
 struct Node {
   std::string name;
+  CpuVendor cpu = CpuVendor::kOther;  // what NCCL's tuner takes some constants by
   int sockets = 1;
   SocketLink socket_link;
   RootComplex root_complex;

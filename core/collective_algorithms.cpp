@@ -79,4 +79,8 @@ bool runs_trees(Collective collective, Algorithm asked) {
 
 bool needs_two_levels(Algorithm algorithm) { return algorithm == Algorithm::kHierarchical; }
 
+bool has_levels(Algorithm algorithm, const Cluster& cluster) {
+  return !needs_two_levels(algorithm) || (cluster.nodes > 1 && cluster.ranks_per_node > 1);
+}
+
 }  // namespace gradhaul

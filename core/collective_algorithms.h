@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 
+#include "core/cluster.h"
 #include "core/communication.h"
 #include "core/workload.h"
 
@@ -27,5 +28,7 @@ bool runs_rings(Collective collective, Algorithm asked);
 bool runs_trees(Collective collective, Algorithm asked);
 // Whether the algorithm is of two levels: several nodes, and several ranks in each.
 bool needs_two_levels(Algorithm algorithm);
+// And whether the cluster has what it needs.
+bool has_levels(Algorithm algorithm, const Cluster& cluster);
 
 }  // namespace gradhaul

@@ -24,7 +24,9 @@ enum class Algorithm : std::uint8_t {
   kParameterServer,
   kPairwise,
 };
-enum class Protocol : std::uint8_t { kSimple };
+// Simple: data, then a flag that says how far it goes. LL and LL128: lines that carry flags of
+// their own (8 B with 4 B of data; 128 B with 120 B).
+enum class Protocol : std::uint8_t { kSimple, kLl, kLl128 };
 enum class RingOrder : std::uint8_t { kBalanced, kNccl, kListed };
 
 struct Communication {
@@ -32,9 +34,13 @@ struct Communication {
   // kRing is also what stands for the one that a collective has anyway (running_algorithm()).
   Algorithm algorithm = Algorithm::kRing;
   Protocol protocol = Protocol::kSimple;
+  // `auto`: for each size what takes least by prediction, in place of the fields above.
+  bool choose_algorithm = false;
+  bool choose_protocol = false;
   std::optional<int> channels;  // nothing: the rule of place() in core/placement.h
   int slots = 8;                // receive slots of a connection: the credits its sender may use
   Bytes slot_size{512 * 1024};  // the slice that travels, is reduced and travels on
+  bool own_slot_size = false;   // asked for; else the protocol's
   int queue_pairs = 1;          // per connection; writes alternate over them
   RingOrder ring_order = RingOrder::kBalanced;
   // kListed: one ring for all channels, or one for each channel.

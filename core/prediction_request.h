@@ -17,7 +17,8 @@
 
 namespace gradhaul {
 
-enum class Fidelity : std::uint8_t { kPacket, kFlow, kAnalytic };
+// kNcclTuner: NCCL's own estimate, and what NCCL would choose by it (core/nccl_tuner.h).
+enum class Fidelity : std::uint8_t { kPacket, kFlow, kAnalytic, kNcclTuner };
 
 // Told some times in a second of computing how far it is.
 class ProgressSink {

@@ -29,6 +29,20 @@ struct IterationTimes {
   Duration p99;
 };
 
+// A way to do a collective whose time was estimated, so that ways could be compared.
+struct WeighedPlan {
+  std::string algorithm;
+  std::string protocol;
+  int channels = 0;
+  Duration time;
+};
+
+// What NCCL's tuner would take, and the time that it expects.
+struct NcclChoice {
+  std::string version;  // "2.30"
+  WeighedPlan plan;
+};
+
 struct ResultRow {
   Collective collective = Collective::kAllReduce;
   std::string algorithm;
@@ -45,6 +59,9 @@ struct ResultRow {
   std::vector<TimePart> parts;  // add up to time; sorted, the largest first
   std::string job;              // whose it is, where there are several
   std::optional<IterationTimes> measured;
+  // Where the plan was chosen by its time: those there were to choose from, the fastest first.
+  std::vector<WeighedPlan> weighed;
+  std::optional<NcclChoice> nccl;
 };
 
 struct ResourceUse {

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "core/collective_algorithms.h"
+#include "core/nccl_profile.h"
 #include "scenarios/workload_reader.h"
 
 namespace gradhaul {
@@ -20,16 +21,9 @@ constexpr std::int64_t kMostSlots = 4096;                      // writes in flig
 constexpr std::int64_t kLargestWrite = std::int64_t{1} << 31;  // IBTA vol. 1, 9.2
 
 void read_profile(MappingReader& reader, Communication& communication) {
-  communication.profile = "gradhaul";
-  const TreeNode* node = reader.node() == nullptr ? nullptr : reader.node()->find("profile");
-  if (node != nullptr && node->kind == TreeKind::kScalar && node->text.starts_with("nccl")) {
-    reader.raw("profile");
-    reader.report("profile",
-                  fmt::format("profile: {} is not available in this version, which has gradhaul",
-                              node->text));
-    return;
-  }
-  reader.choice("profile", {.otherwise = {"gradhaul"}, .available = {"gradhaul"}});
+  constexpr std::array kProfiles{"gradhaul", "nccl-2.22", "nccl-2.30"};
+  communication.profile = kProfiles[reader.choice(
+      "profile", {.otherwise = {"gradhaul"}, .available = {kProfiles.begin(), kProfiles.end()}})];
 }
 
 constexpr std::array kAlgorithms{
@@ -45,25 +39,27 @@ constexpr std::array kAlgorithms{
 
 // A level within nodes, and one across them.
 void check_levels(MappingReader& reader, Algorithm algorithm, const Cluster& cluster) {
-  if (!needs_two_levels(algorithm)) return;
-  const std::string_view lack = cluster.nodes < 2            ? "one node"
-                                : cluster.ranks_per_node < 2 ? "one rank in each node"
-                                                             : "";
-  if (lack.empty()) return;
-  reader.report("algorithm",
-                fmt::format("algorithm: {} has a level within nodes and one across them, and the "
-                            "cluster has {}; all others do without",
-                            name_of(algorithm), lack));
+  if (has_levels(algorithm, cluster)) return;
+  reader.report(
+      "algorithm",
+      fmt::format("algorithm: {} has a level within nodes and one across them, and the "
+                  "cluster has {}; all others do without",
+                  name_of(algorithm), cluster.nodes < 2 ? "one node" : "one rank in each node"));
 }
 
+// `chooses`: where the key is left out, what takes least is chosen.
 void read_algorithm(MappingReader& reader, const Workload& workload, const Cluster* cluster,
-                    Communication& communication) {
+                    bool chooses, Communication& communication) {
   std::vector<std::string_view> names;
   for (const Algorithm algorithm : kAlgorithms) names.push_back(name_of(algorithm));
+  names.push_back("auto");
   const std::span<const Algorithm> possible = algorithms_of(workload.collective);
-  communication.algorithm = kAlgorithms[reader.choice(
-      "algorithm",
-      {.otherwise = {name_of(possible.front())}, .available = names, .unavailable = {"auto"}})];
+  const std::size_t index =
+      reader.choice("algorithm", {.otherwise = {chooses ? "auto" : name_of(possible.front())},
+                                  .available = names,
+                                  .unavailable = {}});
+  communication.choose_algorithm = index == kAlgorithms.size();
+  communication.algorithm = communication.choose_algorithm ? possible.front() : kAlgorithms[index];
   const Algorithm running = running_algorithm(workload.collective, communication.algorithm);
   if (!has_algorithm(workload.collective, running)) {
     std::string offer;
@@ -77,7 +73,16 @@ void read_algorithm(MappingReader& reader, const Workload& workload, const Clust
   } else if (cluster != nullptr) {
     check_levels(reader, running, *cluster);
   }
-  reader.fixed("protocol", "simple", {"ll", "ll128", "auto"});
+}
+
+void read_protocol(MappingReader& reader, bool chooses, Communication& communication) {
+  constexpr std::array kProtocols{Protocol::kSimple, Protocol::kLl, Protocol::kLl128};
+  const std::size_t index =
+      reader.choice("protocol", {.otherwise = {chooses ? "auto" : "simple"},
+                                 .available = {"simple", "ll", "ll128", "auto"},
+                                 .unavailable = {}});
+  communication.choose_protocol = index == kProtocols.size();
+  if (index < kProtocols.size()) communication.protocol = kProtocols[index];
 }
 
 void read_channels(MappingReader& reader, Communication& communication) {
@@ -87,11 +92,33 @@ void read_channels(MappingReader& reader, Communication& communication) {
   if (channels > 0) communication.channels = static_cast<int>(channels);
 }
 
+// That of the protocol; where that is to be chosen, each has its own.
+std::string usual_slot_text(const Communication& communication) {
+  if (communication.choose_protocol) return "auto";
+  const Bytes usual = is_nccl_profile(communication.profile)
+                          ? nccl_slot_size(communication.protocol)
+                          : usual_slot_size(communication.protocol);
+  return usual.count % 1024 == 0 ? fmt::format("{}KiB", usual.count / 1024)
+                                 : fmt::format("{}B", usual.count);
+}
+
 void read_slots(MappingReader& reader, const Workload& workload, Communication& communication) {
-  communication.slots =
-      static_cast<int>(reader.count("slots", {.otherwise = {"8"}, .least = 1, .most = kMostSlots}));
-  communication.slot_size =
-      reader.bytes("slot_size", {.otherwise = {"512KiB"}, .least = 1, .most = kLargestWrite});
+  const bool nccl = is_nccl_profile(communication.profile);
+  const bool by_protocol = nccl && communication.choose_protocol;
+  const std::string slots = by_protocol ? "auto"
+                            : nccl      ? std::to_string(nccl_slots(communication.protocol))
+                                        : "8";
+  NumberSpec spec{.otherwise = {slots}, .least = 1, .most = kMostSlots};
+  if (by_protocol) spec.words = {{"auto", 0}};
+  communication.slots = static_cast<int>(reader.count("slots", spec));
+  const std::string usual = usual_slot_text(communication);
+  communication.slot_size = reader.bytes(
+      "slot_size",
+      {.otherwise = {usual}, .least = 1, .most = kLargestWrite, .words = {{"auto", 0}}});
+  communication.own_slot_size = communication.slot_size.count > 0;
+  if (!communication.own_slot_size) {
+    communication.slot_size = usual_slot_size(communication.protocol);
+  }
   const Bytes element = size_of(workload.datatype);
   if (communication.slot_size < element) {
     reader.report("slot_size",
@@ -185,7 +212,8 @@ void read_ring_order(MappingReader& reader, const Cluster* cluster, Communicatio
   if (node == nullptr || node->kind != TreeKind::kSequence) {
     constexpr std::array kOrders{RingOrder::kBalanced, RingOrder::kNccl};
     communication.ring_order = kOrders[reader.choice(
-        "ring_order", {.otherwise = {"balanced"}, .available = {"balanced", "nccl"}})];
+        "ring_order", {.otherwise = {is_nccl_profile(communication.profile) ? "nccl" : "balanced"},
+                       .available = {"balanced", "nccl"}})];
     return;
   }
   read_listed_rings(reader, *node, cluster, communication);
@@ -228,10 +256,13 @@ void read_unheeded(MappingReader& reader) {
 }  // namespace
 
 Communication read_communication(MappingReader& reader, const Workload& workload,
-                                 const Cluster* cluster) {
+                                 const Cluster* cluster, bool tuned) {
   Communication communication;
   read_profile(reader, communication);
-  read_algorithm(reader, workload, cluster, communication);
+  // NCCL chooses whatever it is not held to.
+  const bool chooses = tuned || is_nccl_profile(communication.profile);
+  read_algorithm(reader, workload, cluster, chooses, communication);
+  read_protocol(reader, chooses, communication);
   read_channels(reader, communication);
   read_slots(reader, workload, communication);
   read_fixed(reader);

@@ -11,7 +11,8 @@ namespace gradhaul {
 
 // The cluster and the workload bound what can be said; `cluster` is nothing where it was not
 // understood, and what depends on it is then not checked.
+// `tuned`: NCCL's tuner is asked, which chooses whatever it is not held to.
 Communication read_communication(MappingReader& reader, const Workload& workload,
-                                 const Cluster* cluster);
+                                 const Cluster* cluster, bool tuned);
 
 }  // namespace gradhaul

@@ -57,6 +57,29 @@ void read_compute(MappingReader& reader, GpuModel& gpu) {
       {.otherwise = {"unknown"}, .least = 1'000'000, .most = 1LL << 50, .words = {{"unknown", 0}}});
 }
 
+// 9.0 is 90; 0 where it is not known.
+int read_compute_capability(MappingReader& reader) {
+  const std::string text = reader.text("compute_capability", {"unknown"});
+  if (reader.has("compute_capability") && !reader.has_scalar("compute_capability")) return 0;
+  if (text == "unknown") return 0;
+  const std::size_t dot = text.find('.');
+  int major = 0;
+  int minor = 0;
+  const char* const end = text.data() + text.size();
+  const auto first = std::from_chars(text.data(), end, major);
+  const bool whole = dot != std::string::npos && first.ptr == text.data() + dot;
+  const auto second = whole ? std::from_chars(first.ptr + 1, end, minor) : first;
+  if (whole && second.ec == std::errc{} && second.ptr == end && major >= 3 && major <= 20 &&
+      minor >= 0 && minor <= 9) {
+    return 10 * major + minor;
+  }
+  reader.report("compute_capability",
+                fmt::format("compute_capability: \"{}\" is none; it is MAJOR.MINOR as NVIDIA "
+                            "lists it, as 9.0 for H100, or unknown",
+                            text));
+  return 0;
+}
+
 // Whether the device is of the kind that is meant.
 bool read_kind(MappingReader& reader, std::string_view name, std::string_view kind) {
   const std::size_t before = reader.problems().size();
@@ -108,6 +131,7 @@ std::optional<GpuModel> read_gpu_model(MappingReader& reader) {
   GpuModel gpu;
   gpu.name = read_name(reader);
   if (!read_kind(reader, gpu.name, "gpu")) return std::nullopt;
+  gpu.compute_capability = read_compute_capability(reader);
   gpu.pcie = read_device_link(reader);
   gpu.memory_bandwidth = reader.rate("memory_bandwidth", rate_or_unlimited({"unlimited"}));
   gpu.reduce_bandwidth = reader.rate("reduce_bandwidth", rate_or_unlimited({"unlimited"}));

@@ -49,6 +49,7 @@ MeasureRequest request_of(const MeasureOptions& options, const MeasurePlan& plan
   request.cluster = plan.scenario.cluster;
   request.workload = plan.scenario.workload;
   request.communication = plan.scenario.communication;
+  request.chosen = plan.chosen;
   request.series = {.iterations = options.iterations, .warmup = options.warmup, .budget = kBudget};
   request.timeout = plan.timeout;
   request.interrupted = &interrupted;

@@ -3,14 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "analysis/expectation.h"
 #include "analysis/report.h"
 #include "analysis/run_description.h"
+#include "core/protocol.h"
 #include "scenarios/exit_status.h"
 #include "scenarios/measure_backends_command.h"
 #include "scenarios/measure_plan.h"
 #include "scenarios/result_files_command.h"
+#include "sim/plan_choice.h"
 
 namespace gradhaul {
 namespace {
@@ -79,13 +83,61 @@ int judge_elsewhere(const MeasureOptions& options, const Measurement& measuremen
   return wrong_values(measurement) > 0 ? kRunFailed : kDone;
 }
 
+// Each rank chooses by itself, by the same function of the same scenario; and they compare.
+std::vector<std::vector<PlanWay>> choose_plans(MeasurePlan& plan) {
+  const PredictionRequest request = request_of(plan.scenario);
+  if (!chooses_plan(request)) return {};
+  std::vector<std::vector<PlanWay>> weighed = weigh_plans(request);
+  for (std::size_t i = 0; i < weighed.size(); ++i) {
+    const PlanWay& best = weighed[i].front();
+    plan.chosen.push_back(best.communication);
+    plan.agreed.emplace_back(fmt::format("plan of {} B", plan.scenario.workload.sizes[i].count),
+                             fmt::format("{}/{}", best.weighed.algorithm, best.weighed.protocol));
+  }
+  return weighed;
+}
+
+void tell_choices(const MeasurePlan& plan, const std::vector<std::vector<PlanWay>>& weighed,
+                  Measurement& measurement) {
+  if (weighed.empty()) return;
+  const PredictionRequest request = request_of(plan.scenario);
+  std::size_t size = 0;
+  std::vector<ResultRow> told;
+  for (std::size_t i = 0; i < measurement.rows.size(); ++i) {
+    ResultRow& row = measurement.rows[i];
+    if (i > 0 && !row.measured->in_place) ++size;
+    for (const PlanWay& way : weighed[size]) row.weighed.push_back(way.weighed);
+    row.nccl = nccl_choice(request, row.size);
+    if (!row.measured->in_place) told.push_back(row);
+  }
+  for (const std::string& note : choice_notes(request, told)) measurement.notes.push_back(note);
+}
+
+// LL and LL128 are flags among the data, and backends move data.
+void refuse_flags(const MeasurePlan& plan) {
+  const Communication& communication = plan.scenario.communication;
+  std::string protocol(protocol_name(communication.protocol));
+  if (communication.choose_protocol) protocol = "auto";
+  if (protocol == "simple") return;
+  Problems problems;
+  problems.add({.source = plan.scenario.file},
+               fmt::format("protocol: {} can be predicted, not measured: LL and LL128 need kernels "
+                           "that poll flags among the data, which no backend has; measure with "
+                           "--set communication.protocol=simple",
+                           protocol));
+  throw ConfigError(problems.sorted());
+}
+
 int measure_scenario(const MeasureOptions& options, const CommandContext& context) {
-  const MeasurePlan plan = plan_of(options, context);
+  MeasurePlan plan = plan_of(options, context);
+  refuse_flags(plan);
+  const std::vector<std::vector<PlanWay>> weighed = choose_plans(plan);
   const bool speaks = plan.rank == 0;
   if (speaks) check_result_files({options.json, options.csv});
   Measurement measurement = measure_with_backend(options, plan);
   if (!speaks) return judge_elsewhere(options, measurement);
   complete_notes(plan, measurement);
+  tell_choices(plan, weighed, measurement);
   const RunDescription run = describe_run(plan.scenario.cluster, plan.scenario.communication,
                                           plan.scenario.name, context.version);
   const bool printed = print(report(measurement, run));

@@ -29,6 +29,8 @@ struct MeasurePlan {
   std::string rendezvous;  // empty: rank 0 chooses, since it starts the others
   std::chrono::nanoseconds timeout{};
   std::vector<std::string> notes;
+  // Where plans are chosen: for each size its own.
+  std::vector<Communication> chosen;
   // What must be the same on all ranks.
   std::vector<std::pair<std::string, std::string>> agreed;
 };

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 #include "scenarios/device_reader.h"
 #include "scenarios/pcie_reader.h"
 
@@ -146,6 +148,9 @@ ReadNode read_node(MappingReader& reader) {
   ReadNode result;
   Node& node = result.node;
   node.name = read_name(reader);
+  constexpr std::array kCpus{CpuVendor::kOther, CpuVendor::kIntel, CpuVendor::kAmd};
+  node.cpu = kCpus[reader.choice(
+      "cpu", {.otherwise = {"other"}, .available = {"other", "intel", "amd"}, .unavailable = {}})];
   node.sockets = static_cast<int>(
       reader.count("sockets", {.otherwise = {"1"}, .least = 1, .most = kMostSockets}));
   node.socket_link = read_socket_link(reader.mapping("socket_link"));

@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <utility>
 
 #include "core/channel_groups.h"
+#include "core/collective_algorithms.h"
+#include "core/nccl_profile.h"
 #include "core/placement.h"
 #include "core/topology_size.h"
 #include "scenarios/annotations.h"
@@ -29,22 +32,31 @@ void require(MappingReader& reader, std::string_view key, std::string_view examp
   }
 }
 
+std::int64_t flows_of(const Scenario& scenario, Algorithm algorithm) {
+  const Collective collective = scenario.workload.collective;
+  Cluster cluster = scenario.cluster;
+  const std::int64_t flows =
+      grouped_connections(1, cluster.ranks(), collective, algorithm, cluster.ranks_per_node);
+  if (flows > kMostGroupedConnections) return flows;
+  if (cluster.nodes > 1) {
+    cluster.network.topology =
+        size_topology(cluster.network, cluster.nodes, cluster.node.nic_count).topology;
+  }
+  Communication communication = scenario.communication;
+  communication.algorithm = algorithm;
+  const Placement placement = place(cluster, communication, collective);
+  const std::size_t groups = channel_groups(placement, cluster).size();
+  return grouped_connections(groups, cluster.ranks(), collective, algorithm,
+                             cluster.ranks_per_node);
+}
+
 // The fluid model has room for so many flows.
 void check_flows(MappingReader& reader, const Scenario& scenario) {
-  const Collective collective = scenario.workload.collective;
-  const Algorithm algorithm = scenario.communication.algorithm;
-  Cluster cluster = scenario.cluster;
-  std::int64_t flows =
-      grouped_connections(1, cluster.ranks(), collective, algorithm, cluster.ranks_per_node);
-  if (flows <= kMostGroupedConnections) {
-    if (cluster.nodes > 1) {
-      cluster.network.topology =
-          size_topology(cluster.network, cluster.nodes, cluster.node.nic_count).topology;
+  std::int64_t flows = flows_of(scenario, scenario.communication.algorithm);
+  if (scenario.communication.choose_algorithm) {
+    for (const Algorithm algorithm : algorithms_of(scenario.workload.collective)) {
+      flows = std::max(flows, flows_of(scenario, algorithm));
     }
-    const Placement placement = place(cluster, scenario.communication, collective);
-    const std::size_t groups = channel_groups(placement, cluster).size();
-    flows =
-        grouped_connections(groups, cluster.ranks(), collective, algorithm, cluster.ranks_per_node);
   }
   if (flows <= kMostGroupedConnections) return;
   reader.report("fidelity",
@@ -53,17 +65,36 @@ void check_flows(MappingReader& reader, const Scenario& scenario) {
                             kMostGroupedConnections, flows));
 }
 
+// NCCL's tuner knows collectives by its formulas and GPUs by their compute capability.
+std::string tuner_problem(const Scenario& scenario) {
+  if (!nccl_tunes(scenario.workload.collective)) {
+    return "NCCL's tuner knows all_reduce, reduce_scatter, all_gather and broadcast; any other "
+           "collective is sends and receives to NCCL, and there is nothing to choose";
+  }
+  if (scenario.cluster.node.gpu.compute_capability > 0) return "";
+  return fmt::format(
+      "NCCL's tuner takes its constants by the GPU's compute_capability, which {} does not say; "
+      "add it to the model, as 9.0 for H100",
+      scenario.cluster.node.gpu.name);
+}
+
 // `understood`: everything else has been read without a mistake.
 void read_simulation(MappingReader reader, bool understood, Scenario& scenario) {
-  scenario.fidelity = static_cast<Fidelity>(reader.choice(
-      "fidelity",
-      {.otherwise = {"packet"}, .available = {"packet", "flow", "analytic"}, .unavailable = {}}));
+  scenario.fidelity = static_cast<Fidelity>(
+      reader.choice("fidelity", {.otherwise = {"packet"},
+                                 .available = {"packet", "flow", "analytic", "nccl-tuner"},
+                                 .unavailable = {}}));
   scenario.seed = static_cast<std::uint64_t>(
       reader.count("seed", {.otherwise = {"1"},
                             .least = 0,
                             .most = std::numeric_limits<std::int64_t>::max(),
                             .words = {}}));
   if (understood && scenario.fidelity == Fidelity::kFlow) check_flows(reader, scenario);
+  if (understood && scenario.fidelity == Fidelity::kNcclTuner) {
+    if (const std::string problem = tuner_problem(scenario); !problem.empty()) {
+      reader.report("fidelity", "nccl-tuner: " + problem);
+    }
+  }
   reader.finish();
 }
 
@@ -129,6 +160,14 @@ bool lists_any(const MappingReader& reader, std::string_view key) {
          !reader.node()->find(key)->children.empty();
 }
 
+bool chooses(const Communication& communication) {
+  return communication.choose_algorithm || communication.choose_protocol;
+}
+
+constexpr std::string_view kNothingToChoose =
+    "algorithm and protocol are chosen (auto, and by profiles of NCCL unless they are given) where "
+    "one collective has the cluster to itself; name them here";
+
 // Who else is in the cluster. `understood`: everything else has been read without a mistake.
 void read_company(MappingReader& reader, bool understood, Scenario& scenario) {
   if (!understood) {
@@ -142,6 +181,10 @@ void read_company(MappingReader& reader, bool understood, Scenario& scenario) {
   }
   scenario.jobs = read_jobs(reader, scenario.cluster, scenario.seed, scenario.notes);
   scenario.background = read_background(reader, scenario.cluster);
+  if (std::any_of(scenario.jobs.begin(), scenario.jobs.end(),
+                  [](const Job& job) { return chooses(job.communication); })) {
+    reader.report("jobs", fmt::format("jobs: {}", kNothingToChoose));
+  }
   // What is said of a scenario is said of its last row.
   if (!scenario.jobs.empty()) scenario.workload = scenario.jobs.back().workload;
   if (!reader.problems().empty() || scenario.fidelity == Fidelity::kPacket) return;
@@ -184,7 +227,18 @@ void read_whole(const TreeNode& tree, Scenario& scenario, Problems& problems) {
     check_training_step(*workload, *scenario.training_step, *understood, scenario.notes);
   }
   MappingReader communication = reader.mapping("communication");
-  scenario.communication = read_communication(communication, scenario.workload, understood);
+  const TreeNode* fidelity = tree.find_path("simulation.fidelity");
+  const bool tuned = fidelity != nullptr && fidelity->text == "nccl-tuner";
+  scenario.communication = read_communication(communication, scenario.workload, understood, tuned);
+  if (understood != nullptr && problems.empty() &&
+      is_nccl_profile(scenario.communication.profile)) {
+    if (const std::string problem = tuner_problem(scenario); !problem.empty()) {
+      communication.report("profile", fmt::format("profile: {}", problem));
+    }
+  }
+  if (scenario.training_step && chooses(scenario.communication)) {
+    communication.report("algorithm", fmt::format("algorithm: {}", kNothingToChoose));
+  }
   auto& shown = scenario.filled.children;
   if (reader.has("cluster")) {
     shown.splice(shown.end(), shown, std::prev(shown.end(), 2));

@@ -326,6 +326,10 @@ class Turning {
         return true;
       }
       case Knob::kSlots:
+        if (plan.slots == 0) {
+          cannot("the profile's protocols have slots of their own");
+          return true;
+        }
         say(fmt::format("{} receive slots instead of {}", 2 * plan.slots, plan.slots));
         set("communication.", "slots", fmt::format("{}", 2 * plan.slots));
         return true;

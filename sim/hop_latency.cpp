@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
+#include "core/protocol.h"
 #include "core/topology_size.h"
 #include "sim/idle_connection.h"
 
 namespace gradhaul {
 
-HopLatency::HopLatency(const Fabric& fabric, int ranks_per_node)
-    : fabric_(fabric), ranks_per_node_(ranks_per_node) {}
+HopLatency::HopLatency(const Fabric& fabric, int ranks_per_node, Protocol protocol)
+    : fabric_(fabric), ranks_per_node_(ranks_per_node), protocol_(protocol) {}
 
 HopLatency::Key HopLatency::key_of(const Hop& hop, Bytes size) const {
   const Cluster& cluster = fabric_.cluster();
@@ -39,11 +40,12 @@ HopLatency::Key HopLatency::key_of(const Hop& hop, Bytes size) const {
 MessageTime HopLatency::message(const Hop& hop, Bytes size) {
   const auto [place, added] = messages_.try_emplace(key_of(hop, size));
   if (added) {
-    IdleConnection connection(fabric_, ranks_per_node_, hop);
+    IdleConnection connection(fabric_, ranks_per_node_, hop, protocol_);
     MessageTime& time = place->second;
-    time.arrived = {connection.send(size)};
+    const Bytes lines = with_flags(protocol_, size);
+    time.arrived = {connection.send(lines)};
     time.done = {connection.done()};
-    time.spacing = Duration{connection.send(size)} - time.arrived;
+    time.spacing = Duration{connection.send(lines)} - time.arrived;
   }
   return place->second;
 }
@@ -67,13 +69,14 @@ Duration HopLatency::kernel(Rank rank, ReduceKind kind, Bytes size) const {
   SerialisationCarry kernel;
   SerialisationCarry memory;
   const std::int64_t passes = kind == ReduceKind::kReduce ? 3 : 2;
-  return std::max(serialisation_time(size, rate, kernel),
-                  serialisation_time(size * passes, gpu.memory_bandwidth, memory));
+  const Bytes lines = with_flags(protocol_, size);
+  return std::max(serialisation_time(lines, rate, kernel),
+                  serialisation_time(lines * passes, gpu.memory_bandwidth, memory));
 }
 
 Trace HopLatency::message_parts(const Hop& hop, Bytes size) const {
-  IdleConnection connection(fabric_, ranks_per_node_, hop);
-  const std::int64_t arrived = connection.send(size);
+  IdleConnection connection(fabric_, ranks_per_node_, hop, protocol_);
+  const std::int64_t arrived = connection.send(with_flags(protocol_, size));
   return connection.parts(arrived);
 }
 

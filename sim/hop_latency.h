@@ -29,9 +29,9 @@ struct MessageTime {
 class HopLatency {
  public:
   // The fabric outlives this.
-  HopLatency(const Fabric& fabric, int ranks_per_node);
+  HopLatency(const Fabric& fabric, int ranks_per_node, Protocol protocol = Protocol::kSimple);
 
-  // Of data, from hop.source to hop.destination.
+  // Of `size` data, which the protocol's flags come on top of, from hop.source to hop.destination.
   MessageTime message(const Hop& hop, Bytes size);
   // Of the credit that returns a slot: from its post at hop.destination until hop.source has it.
   Duration slot_return(const Hop& hop);
@@ -49,6 +49,7 @@ class HopLatency {
 
   const Fabric& fabric_;
   int ranks_per_node_;
+  Protocol protocol_;
   std::map<Key, MessageTime> messages_;
   std::map<Key, Duration> returns_;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/infiniband_framing.h"
+#include "core/protocol.h"
 #include "sim/existing_path.h"
 #include "sim/injector.h"
 
@@ -15,9 +16,11 @@ std::int64_t whole(std::int64_t payload, std::int64_t piece) {
 
 }  // namespace
 
-IdleConnection::IdleConnection(const Fabric& fabric, int ranks_per_node, const Hop& hop)
+IdleConnection::IdleConnection(const Fabric& fabric, int ranks_per_node, const Hop& hop,
+                               Protocol protocol)
     : node_(fabric.cluster().node),
       hop_(hop),
+      protocol_(protocol),
       free_control_(fabric.cluster().network.kind == NetworkKind::kIdeal) {
   const auto node_of = [&](Rank rank) { return rank / ranks_per_node; };
   const auto gpu_of = [&](Rank rank) { return rank % ranks_per_node; };
@@ -46,6 +49,11 @@ IdleConnection::IdleConnection(const Fabric& fabric, int ranks_per_node, const H
   packet_payload_ = fabric.cluster().network.mtu.count;
   buffer_ = node_.nic.transmit_buffer.count > 0 ? node_.nic.transmit_buffer.count
                                                 : kUnboundedBufferPackets * packet_payload_;
+}
+
+// From when data can be read until the receiver's kernel knows of it.
+Duration IdleConnection::until_told() const {
+  return polls_data(protocol_) ? Duration{} : node_.nic.completion + node_.gpu.flag_latency;
 }
 
 std::int64_t IdleConnection::after_post(std::int64_t from) const {
@@ -155,7 +163,7 @@ std::int64_t IdleConnection::receive(const IdleRoute::Train& packet, std::int64_
   const IdleRoute::Passage writing = write_.pass({packet.payload}, received);
   wire_.release_last(write_.empty() ? received : writing.first_end);
   const Duration visible = write_.empty() ? Duration{} : node_.gpu.write_latency;
-  return writing.delivered + (visible + nic.completion + node_.gpu.flag_latency).ps;
+  return writing.delivered + (visible + until_told()).ps;
 }
 
 std::int64_t IdleConnection::credit() {
@@ -182,9 +190,10 @@ Trace IdleConnection::parts(std::int64_t arrived) const {
   }
   const NicModel& nic = node_.nic;
   if (by_nic()) {
-    trace.add(kNoResource, Cause::kFlag, 2 * node_.gpu.flag_latency.ps);
+    const int flags = polls_data(protocol_) ? 1 : 2;
+    trace.add(kNoResource, Cause::kFlag, flags * node_.gpu.flag_latency.ps);
     trace.add(kNoResource, Cause::kDoorbell, (nic.post + nic.doorbell + nic.wqe_fetch).ps);
-    trace.add(kNoResource, Cause::kCompletion, nic.completion.ps);
+    if (!polls_data(protocol_)) trace.add(kNoResource, Cause::kCompletion, nic.completion.ps);
     trace.add(wire_.first()->resource, Cause::kLatency, nic.transmit_latency.ps);
     trace.add(wire_.last()->resource, Cause::kLatency, nic.receive_latency.ps);
     if (!completion_.empty()) trace.add(kNoResource, Cause::kLatency, node_.gpu.read_latency.ps);

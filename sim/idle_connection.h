@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 
+#include "core/communication.h"
 #include "core/placement.h"
 #include "sim/fabric.h"
 #include "sim/idle_route.h"
@@ -16,9 +17,11 @@ namespace gradhaul {
 class IdleConnection {
  public:
   // Throws SimulationError where there is no path.
-  IdleConnection(const Fabric& fabric, int ranks_per_node, const Hop& hop);
+  IdleConnection(const Fabric& fabric, int ranks_per_node, const Hop& hop,
+                 Protocol protocol = Protocol::kSimple);
 
-  // The next data message, posted at 0: when the receiver's kernel may read it.
+  // The next data message, flags of its lines included, posted at 0: when the receiver's kernel may
+  // read it.
   std::int64_t send(Bytes size);
   // When the sender knows that the last one is written.
   std::int64_t done() const { return done_; }
@@ -35,6 +38,7 @@ class IdleConnection {
     std::int64_t amount;
   };
   bool by_nic() const { return hop_.source_nic >= 0; }
+  Duration until_told() const;
   std::int64_t after_post(std::int64_t from) const;
   std::int64_t send_to_peer(std::int64_t size);
   std::int64_t send_by_nic(std::int64_t size, std::int64_t ready);
@@ -44,6 +48,7 @@ class IdleConnection {
 
   const Node& node_;
   Hop hop_;
+  Protocol protocol_;
   bool free_control_;  // the ideal network: credits and acknowledgements cost nothing
   IdleRoute peer_;
   IdleRoute relay_;

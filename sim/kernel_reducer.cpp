@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/protocol.h"
 #include "core/repeated_growth.h"
 #include "sim/run_observation.h"
 
@@ -21,17 +22,17 @@ KernelReducer::KernelReducer(RunContext& context, MemoryPorts& memory)
     : context_(context), memory_(memory) {}
 
 KernelReducer::KernelReducer(RunContext& context, MemoryPorts& memory, int ranks,
-                             int ranks_per_node, int channels)
+                             int ranks_per_node, int channels, Protocol protocol)
     : KernelReducer(context, memory) {
   const int gpus = context.fabric.cluster().node.gpu_count;
   for (Rank rank = 0; rank < ranks; ++rank) {
-    open(rank, rank / ranks_per_node * gpus + rank % ranks_per_node, channels);
+    open(rank, rank / ranks_per_node * gpus + rank % ranks_per_node, channels, protocol);
   }
 }
 
 KernelReducer::~KernelReducer() = default;
 
-void KernelReducer::open(Rank number, int gpu, int channels) {
+void KernelReducer::open(Rank number, int gpu, int channels, Protocol protocol) {
   const auto place = static_cast<std::size_t>(number);
   if (place >= ports_.size()) {
     ports_.resize(place + 1);
@@ -48,6 +49,7 @@ void KernelReducer::open(Rank number, int gpu, int channels) {
   }
   port.gpu = gpu;
   port.channels = channels;
+  port.protocol = protocol;
   const int each = context_.fabric.cluster().node.gpu_count;
   port.reduce = context_.fabric.reduce_resource(gpu / each, gpu % each);
   port.memory = context_.fabric.memory_resource(gpu / each, gpu % each);
@@ -87,7 +89,7 @@ void KernelReducer::post(Rank rank, const ReduceRequest& request) {
     stream.free = now;
     stream.carry = {};
   }
-  const Bytes bytes{request.count * size_of(request.datatype).count};
+  const Bytes bytes = with_flags(port.protocol, size_of(request.datatype) * request.count);
   const Duration work = serialisation_time(bytes, port.rate, stream.carry);
   const std::int64_t passes = request.kind == ReduceKind::kReduce ? 3 : 2;
   const std::int64_t memory = memory_.book(port.gpu, bytes * passes, now);

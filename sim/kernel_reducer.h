@@ -19,7 +19,7 @@ class KernelReducer {
   KernelReducer(RunContext& context, MemoryPorts& memory);
   // With a port for each rank of a cluster of which `ranks_per_node` take part.
   KernelReducer(RunContext& context, MemoryPorts& memory, int ranks, int ranks_per_node,
-                int channels);
+                int channels, Protocol protocol = Protocol::kSimple);
   ~KernelReducer();
   KernelReducer(const KernelReducer&) = delete;
   KernelReducer& operator=(const KernelReducer&) = delete;
@@ -27,7 +27,8 @@ class KernelReducer {
   // Makes `port`, the number that completions are delivered to, the kernels of a collective on a
   // GPU of the cluster, none of them at work: what it was before, nothing of which is under way, is
   // forgotten.
-  void open(Rank port, int gpu, int channels);
+  // Kernels read and write lines of `protocol`, flags included.
+  void open(Rank port, int gpu, int channels, Protocol protocol = Protocol::kSimple);
   Reducer& of(Rank port);
   // Of each port that takes part: the order in which streams that end at the same instant are
   // heard, by stream.
@@ -65,6 +66,7 @@ class KernelReducer {
     ResourceId reduce = kNoResource;
     ResourceId memory = kNoResource;
     BitRate rate;  // of one channel's kernel
+    Protocol protocol = Protocol::kSimple;
   };
   struct Operation {
     Rank rank = 0;

@@ -6,6 +6,7 @@
 #include "core/ecmp.h"
 #include "core/make_schedule.h"
 #include "core/network_framing.h"
+#include "core/protocol.h"
 #include "sim/existing_path.h"
 #include "sim/injector.h"
 #include "sim/resource_load.h"
@@ -50,6 +51,7 @@ class LoadCounter final : public TrafficSink {
   const Flow& message_flow(std::int64_t size, std::int64_t packet);
   void add_packets(Flow& flow, std::int64_t payload, std::int64_t packets) const;
   Hop hop_of(const ConnectionKey& key);
+  ConnectionTraffic in_lines(const ConnectionTraffic& traffic) const;
   void count_by_nic(const Hop& hop, const ConnectionTraffic& traffic);
   void lay_own_way(const Hop& hop, const ConnectionKey& key, const Flow& flow);
   void lay_wire(NicLoad& nic, const Route& route, const Route& back, const Flow& flow);
@@ -72,6 +74,7 @@ class LoadCounter final : public TrafficSink {
   const Node& node_;
   std::uint64_t seed_;
   int queue_pairs_;
+  Protocol protocol_;
   TrafficSink* also_;
   ResourceLoad& load_;
   Bytes split_;
@@ -94,6 +97,7 @@ LoadCounter::LoadCounter(const PredictionRequest& request, const Fabric& fabric,
       node_(cluster_.node),
       seed_(request.seed),
       queue_pairs_(request.communication.queue_pairs),
+      protocol_(request.communication.protocol),
       also_(also),
       load_(load) {
   const PcieSettings& pcie = node_.pcie_settings;
@@ -155,23 +159,34 @@ Hop LoadCounter::hop_of(const ConnectionKey& key) {
   return known;
 }
 
+// With the flags of the protocol.
+ConnectionTraffic LoadCounter::in_lines(const ConnectionTraffic& traffic) const {
+  ConnectionTraffic lines = traffic;
+  for (int i = 0; i < lines.sizes; ++i) {
+    MessageCount& messages = lines.by_size[static_cast<std::size_t>(i)];
+    messages.size = with_flags(protocol_, messages.size);
+  }
+  return lines;
+}
+
 void LoadCounter::on_connection(const ConnectionTraffic& traffic) {
   if (also_ != nullptr) also_->on_connection(traffic);
   const ConnectionKey& key = traffic.key;
   const Hop hop = hop_of(key);
-  const Bytes payload = traffic.payload();
-  load_.sent[static_cast<std::size_t>(key.source)] += payload;
+  load_.sent[static_cast<std::size_t>(key.source)] += traffic.payload();
   load_.messages += traffic.messages();
+  const ConnectionTraffic lines = in_lines(traffic);
+  const Bytes payload = lines.payload();
   MemoryLoad& written = load_.memory[static_cast<std::size_t>(load_.gpu_of(key.destination))];
   written.bytes += payload;
   written.bounding += payload;
   if (hop.source_nic >= 0) {
-    count_by_nic(hop, traffic);
+    count_by_nic(hop, lines);
     return;
   }
   load_.memory[static_cast<std::size_t>(load_.gpu_of(key.source))].bytes += payload;
   peers_[pair(gpu_of(key.source), gpu_of(key.destination), node_.gpu_count)].add(
-      flow_of(traffic, kPeerTrain), 1);
+      flow_of(lines, kPeerTrain), 1);
 }
 
 void LoadCounter::count_by_nic(const Hop& hop, const ConnectionTraffic& traffic) {
@@ -221,10 +236,13 @@ void LoadCounter::lay_wire(NicLoad& nic, const Route& route, const Route& back, 
 
 void LoadCounter::on_kernel(Rank rank, int channel, const KernelTraffic& traffic) {
   if (also_ != nullptr) also_->on_kernel(rank, channel, traffic);
-  load_.kernels[pair(rank, channel, load_.channels())] = traffic;
+  KernelTraffic& kernel = load_.kernels[pair(rank, channel, load_.channels())];
+  kernel = traffic;
+  kernel.bytes = with_flags_at_least(protocol_, traffic.bytes);
+  kernel.memory = with_flags_at_least(protocol_, traffic.memory);
   MemoryLoad& memory = load_.memory[static_cast<std::size_t>(load_.gpu_of(rank))];
-  memory.bytes += traffic.memory;
-  memory.bounding += traffic.memory;
+  memory.bytes += kernel.memory;
+  memory.bounding += kernel.memory;
 }
 
 void LoadCounter::on_rank_end(Rank rank) {

@@ -13,12 +13,14 @@
 namespace gradhaul {
 
 struct SimulatedConnection {
-  SimulatedConnection(const WiredConnection& wired, std::int32_t limit)
+  SimulatedConnection(const WiredConnection& wired, std::int32_t limit, Protocol lines)
       : wires(wired),
+        protocol(lines),
         most_in_flight(limit),
         arriving(static_cast<std::size_t>(limit)),
         finishing(static_cast<std::size_t>(limit)) {}
   WiredConnection wires;
+  Protocol protocol;
   std::int32_t most_in_flight;  // of each kind
   // What rank 0 is called as a port of the transport.
   Rank first_port = 0;
@@ -41,7 +43,8 @@ struct Message {
   bool arrived = false;
   bool finished = false;
   std::int32_t holders = 0;     // events still to come for it
-  std::int32_t amount = 0;      // bytes, or slots returned
+  std::int32_t amount = 0;      // bytes with the protocol's flags, or slots returned
+  std::int32_t data = 0;        // bytes without flags
   std::int32_t next = kNone;    // behind it in its queue pair
   std::int32_t queue_pair = 0;  // among those of its path
   std::int32_t asked = 0;       // payload asked for so far

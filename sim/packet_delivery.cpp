@@ -1,6 +1,7 @@
 // The receiving half of PacketTransport: from the far end of a route to completions.
 
 #include "core/infiniband_framing.h"
+#include "core/protocol.h"
 #include "sim/packet_transport.h"
 #include "sim/port_observation.h"
 #include "sim/run_observation.h"
@@ -100,10 +101,14 @@ void PacketTransport::written(const Packet& packet, std::int64_t delivered) {
   const Duration visible = pcie ? node_.gpu.write_latency : Duration{};
   Trace& parts = context_.engine.trace(packet.trace);
   parts.add(kNoResource, Cause::kLatency, visible.ps);
-  parts.add(kNoResource, Cause::kCompletion, node_.nic.completion.ps);
-  parts.add(kNoResource, Cause::kFlag, node_.gpu.flag_latency.ps);
-  event_for(packet.message, RunEvent::kDataArrived,
-            delivered + visible.ps + node_.nic.completion.ps + node_.gpu.flag_latency.ps);
+  std::int64_t known = delivered + visible.ps;
+  // Else the kernel sees it by flags among the data.
+  if (!polls_data(connection_of(message(packet.message)).protocol)) {
+    parts.add(kNoResource, Cause::kCompletion, node_.nic.completion.ps);
+    parts.add(kNoResource, Cause::kFlag, node_.gpu.flag_latency.ps);
+    known += node_.nic.completion.ps + node_.gpu.flag_latency.ps;
+  }
+  event_for(packet.message, RunEvent::kDataArrived, known);
 }
 
 // A peer's kernel polls a flag in its own memory: no host is involved.
@@ -155,12 +160,14 @@ void PacketTransport::data_arrived(std::int32_t index) {
     Completion completion;
     completion.kind = CompletionKind::kWriteArrived;
     completion.id = connection.at_destination;
-    completion.amount = message(first).amount;
+    completion.amount = message(first).data;
     deliver_arrival(first, completion);
   }
 }
 
 void PacketTransport::data_done(std::int32_t index) {
+  // Its sender has known since the post.
+  if (message(index).finished) return let_go(index);
   message(index).finished = true;
   const std::int32_t number = message(index).connection;
   while (true) {
@@ -170,7 +177,7 @@ void PacketTransport::data_done(std::int32_t index) {
     Completion completion;
     completion.kind = CompletionKind::kWriteDone;
     completion.id = connection.at_source;
-    completion.amount = message(first).amount;
+    completion.amount = message(first).data;
     deliver_end(first, completion);
   }
 }

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/protocol.h"
 #include "sim/port_observation.h"
 #include "sim/run_observation.h"
 
@@ -19,16 +20,18 @@ constexpr Bytes kMaxWrite{std::numeric_limits<std::int32_t>::max()};
 class PacketTransport::RankTransport final : public Transport {
  public:
   RankTransport(PacketTransport& all, Rank rank) : all_(all), rank_(rank) {}
-  void open(std::vector<std::int32_t> connections, int slots) {
+  void open(std::vector<std::int32_t> connections, int slots, Protocol protocol) {
     connections_ = std::move(connections);
     slots_ = slots;
+    protocol_ = protocol;
   }
   std::int32_t connection(ConnectionId id) const {
     return connections_[static_cast<std::size_t>(id)];
   }
   TransportLimits limits() const override {
     TransportLimits limits;
-    limits.max_write = kMaxWrite;
+    const ProtocolLine line = line_of(protocol_);
+    limits.max_write = {kMaxWrite.count / line.whole * line.data};
     limits.max_writes_in_flight = 2 * slots_;
     return limits;
   }
@@ -40,6 +43,7 @@ class PacketTransport::RankTransport final : public Transport {
   Rank rank_;
   std::vector<std::int32_t> connections_;  // by ConnectionId
   int slots_ = 0;
+  Protocol protocol_ = Protocol::kSimple;
 };
 
 PacketTransport::PacketTransport(RunContext& context, MemoryPorts& memory)
@@ -98,15 +102,15 @@ void PacketTransport::add_flows(const Wiring& wiring) {
   }
 }
 
-Rank PacketTransport::open(std::span<const WiredConnection> wired, const PortEnds& ends,
-                           int slots) {
+Rank PacketTransport::open(std::span<const WiredConnection> wired, const PortEnds& ends, int slots,
+                           Protocol protocol) {
   const auto ports = static_cast<std::int32_t>(ends.size());
   const Rank first = take_ports(ports);
   OpenPorts opened{ports, {}};
   std::map<ConnectionKey, std::int32_t> sent;
   std::map<ConnectionKey, std::int32_t> received;
   for (const WiredConnection& wires : wired) {
-    const std::int32_t number = take_connection({wires, 2 * slots});
+    const std::int32_t number = take_connection({wires, 2 * slots, protocol});
     connections_[static_cast<std::size_t>(number)].first_port = first;
     sent[wires.sent_as] = received[wires.received_as] = number;
     opened.connections.push_back(number);
@@ -119,7 +123,7 @@ Rank PacketTransport::open(std::span<const WiredConnection> wired, const PortEnd
       SimulatedConnection& connection = connections_[static_cast<std::size_t>(numbers.back())];
       (end.sends ? connection.at_source : connection.at_destination) = static_cast<ConnectionId>(i);
     }
-    ranks_[static_cast<std::size_t>(first) + port]->open(std::move(numbers), slots);
+    ranks_[static_cast<std::size_t>(first) + port]->open(std::move(numbers), slots, protocol);
   }
   open_.emplace(first, std::move(opened));
   return first;
@@ -185,8 +189,11 @@ std::int32_t PacketTransport::add_message(std::int32_t connection, const WriteRe
   added.connection = connection;
   ++connection_of(added).outstanding;
   added.credit = request.kind == WriteKind::kCredit;
-  added.amount =
-      added.credit ? request.slots_returned : static_cast<std::int32_t>(request.length.count);
+  added.amount = added.credit
+                     ? request.slots_returned
+                     : static_cast<std::int32_t>(
+                           with_flags(connection_of(added).protocol, request.length).count);
+  added.data = static_cast<std::int32_t>(request.length.count);
   added.holders = 2;  // its arrival there and its end here
   added.chain = context_.cause;
   context_.blame.hold(added.chain);
@@ -219,6 +226,7 @@ void PacketTransport::post(Rank rank, const WriteRequest& request) {
       context_.observation->on_posted(rank, index, connection.wires.sent_as, request.length);
     }
     memory_.book(path.source_gpu, {added.amount}, now);
+    if (polls_data(connection.protocol)) write_out(index, now);
   }
   if (path.kind == PathKind::kInstant) {
     event_for(index, RunEvent::kCreditArrived, now);
@@ -241,6 +249,13 @@ void PacketTransport::post(Rank rank, const WriteRequest& request) {
   } else {
     add_post_cost(added, now, index);
   }
+}
+
+// The kernel has put lines together in a buffer of the protocol's own: what they were made of may
+// be written over at once. The message goes on by itself.
+void PacketTransport::write_out(std::int32_t index, std::int64_t now) {
+  ++message(index).holders;
+  event_for(index, RunEvent::kDataDone, now);
 }
 
 // From the kernel's flag to the NIC knowing the work request.

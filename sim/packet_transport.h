@@ -43,7 +43,8 @@ class PacketTransport {
   // Between events, makes as many ports as there are ends, and joins them by connections of the
   // wiring that have been added: rank r of these is the port that is returned + r. `slots`: of each
   // connection. A port is what completions are delivered to.
-  Rank open(std::span<const WiredConnection> wired, const PortEnds& ends, int slots);
+  Rank open(std::span<const WiredConnection> wired, const PortEnds& ends, int slots,
+            Protocol protocol = Protocol::kSimple);
   // Nothing that was posted at these ports is on its way any more, acknowledgements included.
   bool idle(Rank first_port) const;
   // Takes these ports back, which are idle.
@@ -87,6 +88,7 @@ class PacketTransport {
   void post(Rank rank, const WriteRequest& request);
   std::int32_t add_message(std::int32_t connection, const WriteRequest& request);
   void add_post_cost(Message& message, std::int64_t from, std::int32_t index);
+  void write_out(std::int32_t index, std::int64_t now);
   void message_ready(std::int32_t index);
   void transmit(std::int32_t injector);
   std::int64_t allowed_payload(Injector& injector, const Message& message);

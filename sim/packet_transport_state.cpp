@@ -72,7 +72,7 @@ void PacketTransport::append_waiting(StateWords& words, const Message& waiting) 
 
 void PacketTransport::append_message(StateWords& words, const Message& kept) const {
   words.add(kept.connection, kept.credit, kept.arrived, kept.finished, kept.holders, kept.amount,
-            kept.asked, kept.gathered, kept.sent);
+            kept.data, kept.asked, kept.gathered, kept.sent);
   words.add_since(kept.posted);
   words.add_chain(kept.chain);
   if (kept.trace == kNone) return words.add(-1);

@@ -27,7 +27,7 @@ PacketWorld::PacketWorld(const PredictionRequest& request, const Fabric& fabric,
   }
   transport_ = std::make_unique<PacketTransport>(context_, memory_);
   kernels_ = std::make_unique<KernelReducer>(context_, memory_, ranks(), placement.ranks_per_node,
-                                             channels());
+                                             channels(), request.communication.protocol);
   const auto all = static_cast<std::size_t>(ranks());
   slots_.assign(all, -1);
   std::vector<const std::vector<ConnectionEnd>*> ends(all, nullptr);
@@ -39,7 +39,8 @@ PacketWorld::PacketWorld(const PredictionRequest& request, const Fabric& fabric,
     kernels_->take_turns(rank, channel_turns(places, rank));
   }
   transport_->add_flows(plan_.wiring);
-  transport_->open(plan_.wiring.connections, ends, request.communication.slots);
+  transport_->open(plan_.wiring.connections, ends, request.communication.slots,
+                   request.communication.protocol);
   observe(count);
   early_.resize(all);
   begun_.assign(all, false);

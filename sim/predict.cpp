@@ -2,11 +2,32 @@
 
 #include "core/topology_size.h"
 #include "sim/analytic_prediction.h"
+#include "sim/chosen_prediction.h"
 #include "sim/flow_prediction.h"
 #include "sim/job_prediction.h"
 #include "sim/packet_prediction.h"
+#include "sim/plan_choice.h"
+#include "sim/tuner_prediction.h"
 
 namespace gradhaul {
+namespace {
+
+// With a sized topology, and nothing left to choose but for NCCL's tuner.
+Prediction predict_plan(const PredictionRequest& request) {
+  switch (request.fidelity) {
+    case Fidelity::kPacket:
+      break;
+    case Fidelity::kFlow:
+      return predict_flows(request);
+    case Fidelity::kAnalytic:
+      return predict_analytically(request);
+    case Fidelity::kNcclTuner:
+      return predict_by_tuner(request);
+  }
+  return predict_packets(request);
+}
+
+}  // namespace
 
 Cluster with_sized_topology(const Cluster& cluster) {
   Cluster sized = cluster;
@@ -22,15 +43,9 @@ Prediction predict(const PredictionRequest& request) {
   PredictionRequest sized = request;
   sized.cluster = with_sized_topology(request.cluster);
   if (!request.jobs.empty() || !request.background.empty()) return predict_jobs(sized);
-  switch (request.fidelity) {
-    case Fidelity::kPacket:
-      break;
-    case Fidelity::kFlow:
-      return predict_flows(sized);
-    case Fidelity::kAnalytic:
-      return predict_analytically(sized);
-  }
-  return predict_packets(sized);
+  const bool tuned = request.fidelity == Fidelity::kNcclTuner;
+  if (!tuned && chooses_plan(sized)) return predict_chosen(sized, predict_plan);
+  return predict_plan(sized);
 }
 
 }  // namespace gradhaul

@@ -194,14 +194,18 @@ void TaskWorld::open(Running collective) {
   collective->complete.assign(static_cast<std::size_t>(ranks), false);
   collective->early.resize(static_cast<std::size_t>(ranks));
   collective->incomplete = ranks;
-  collective->first_port = transport_.open(
-      plan_.connections(wiring.first_connection, wiring.connections), ends, settings.slots);
+  const Protocol protocol =
+      graph_.communicators[static_cast<std::size_t>(task.communicator)].communication.protocol;
+  collective->first_port =
+      transport_.open(plan_.connections(wiring.first_connection, wiring.connections), ends,
+                      settings.slots, protocol);
   const auto ports = static_cast<std::size_t>(collective->first_port + ranks);
   if (owners_.size() < ports) owners_.resize(ports);
   for (Rank rank = 0; rank < ranks; ++rank) {
     const Rank port = collective->first_port + rank;
     owners_[static_cast<std::size_t>(port)] = {Owner::Kind::kCollective, collective, rank, 0};
-    kernels_.open(port, wiring.placed.membership->gpu(rank), collective->schedule->channels());
+    kernels_.open(port, wiring.placed.membership->gpu(rank), collective->schedule->channels(),
+                  protocol);
     kernels_.take_turns(port, channel_turns(wiring.places, rank));
   }
   for (std::size_t i = 0; i < fabric_.links().size(); ++i) {

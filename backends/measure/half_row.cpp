@@ -43,9 +43,10 @@ Bytes slot_size_for(Bytes slot_size, std::int64_t elements, Bytes element, int c
 
 }  // namespace
 
-HalfRow::HalfRow(const MeasureRequest& request, const Placement& placement,
-                 const RankResources& rank, Bytes size, bool in_place)
+HalfRow::HalfRow(const MeasureRequest& request, const Communication& communication,
+                 const Placement& placement, const RankResources& rank, Bytes size, bool in_place)
     : request_(request),
+      communication_(communication),
       rank_(rank),
       size_(size),
       in_place_(in_place),
@@ -55,7 +56,6 @@ HalfRow::HalfRow(const MeasureRequest& request, const Placement& placement,
   const std::int64_t count = size.count / element_.count;
   // Of what is about equal parts, what is left over stays where it is.
   elements_ = elements_of_message(request.workload.collective, count, ranks);
-  const Communication& communication = request.communication;
   const Bytes slot_size = slot_size_for(communication.slot_size, count, element_, channels_);
   schedule_ = make_schedule({.collective = request.workload.collective,
                              .algorithm = communication.algorithm,
@@ -96,9 +96,9 @@ std::unique_ptr<Endpoint> HalfRow::make_endpoint() {
       {.input = bytes, .output = bytes, .slots = engine.slots_bytes(), .in_place = in_place_});
   return rank_.endpoints.make({.connections = engine.connections(),
                                .memory = rank_.memory.regions(),
-                               .slots = request_.communication.slots,
+                               .slots = communication_.slots,
                                .slot_size = run_.engine.slot_size,
-                               .queue_pairs = request_.communication.queue_pairs});
+                               .queue_pairs = communication_.queue_pairs});
 }
 
 void HalfRow::fill(std::uint64_t salt) {
@@ -156,8 +156,8 @@ ResultRow HalfRow::row_of(const std::vector<std::chrono::nanoseconds>& times, st
     sent = std::max(sent, Bytes{theirs.i64()});
   }
   const TimeSummary summary = summary_of(times);
-  ResultRow row = asked_row(request_.workload, request_.communication, request_.cluster.ranks(),
-                            channels_, size_);
+  ResultRow row =
+      asked_row(request_.workload, communication_, request_.cluster.ranks(), channels_, size_);
   row.time = summary.mean;
   row.bytes_sent_per_rank = sent;
   row.measured = IterationTimes{.in_place = in_place_,

@@ -18,8 +18,8 @@ namespace gradhaul {
 class HalfRow {
  public:
   // All outlive it.
-  HalfRow(const MeasureRequest& request, const Placement& placement, const RankResources& rank,
-          Bytes size, bool in_place);
+  HalfRow(const MeasureRequest& request, const Communication& communication,
+          const Placement& placement, const RankResources& rank, Bytes size, bool in_place);
 
   // Nothing where a rank was interrupted. Throws RankFailed, OthersFailed, ExchangeError,
   // std::bad_alloc.
@@ -35,6 +35,7 @@ class HalfRow {
                    Bytes sent);
 
   const MeasureRequest& request_;
+  const Communication& communication_;
   const RankResources& rank_;
   Bytes size_;
   bool in_place_;

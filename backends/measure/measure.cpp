@@ -20,12 +20,8 @@ std::string failure_sentence(const RankFailure& failure) {
 class RankMeasurement {
  public:
   RankMeasurement(const MeasureRequest& request, const RankResources& rank)
-      : request_(request),
-        rank_(rank),
-        placement_(place(request.cluster, request.communication, request.workload.collective)) {
-    measured_.channels = placement_.channels;
-    measured_.rings = placement_.rings;
-    measured_.notes = placement_.notes;
+      : request_(request), rank_(rank) {
+    take_place(request.communication);
   }
 
   Measurement run() {
@@ -51,10 +47,26 @@ class RankMeasurement {
   }
 
  private:
+  void take_place(const Communication& communication) {
+    placement_ = place(request_.cluster, communication, request_.workload.collective);
+    measured_.channels = placement_.channels;
+    measured_.rings = placement_.rings;
+    for (const std::string& note : placement_.notes) {
+      const auto& notes = measured_.notes;
+      if (std::find(notes.begin(), notes.end(), note) == notes.end()) {
+        measured_.notes.push_back(note);
+      }
+    }
+  }
+
   void run_rows() {
     const bool in_place_too = runs_in_place(request_.workload.collective);
     const std::size_t halves = request_.workload.sizes.size() * (in_place_too ? 2 : 1);
-    for (const Bytes asked : request_.workload.sizes) {
+    for (std::size_t i = 0; i < request_.workload.sizes.size(); ++i) {
+      const Bytes asked = request_.workload.sizes[i];
+      const bool own = !request_.chosen.empty();
+      const Communication& communication = own ? request_.chosen[i] : request_.communication;
+      if (own) take_place(communication);
       const std::int64_t element = size_of(request_.workload.datatype).count;
       const Bytes size{asked.count / element * element};
       // A size is finished when both of its halves are.
@@ -65,7 +77,7 @@ class RankMeasurement {
           const auto done = static_cast<double>(measured_.rows.size() + rows.size());
           request_.progress->on_progress(done / static_cast<double>(halves), size);
         }
-        HalfRow half(request_, placement_, rank_, size, in_place);
+        HalfRow half(request_, communication, placement_, rank_, size, in_place);
         const std::optional<ResultRow> row = half.measure();
         measured_.interrupted = !row;
         if (!row) return;

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <optional>
+#include <vector>
 
 #include "backends/measure/endpoint_maker.h"
 #include "backends/measure/iteration_series.h"
@@ -23,6 +24,8 @@ struct MeasureRequest {
   Cluster cluster;  // says who sits where; nothing of it is built
   Workload workload;
   Communication communication;
+  // Where plans were chosen: for each size of the workload its own; empty: `communication` for all.
+  std::vector<Communication> chosen;
   SeriesSettings series;               // of each half of a row
   std::chrono::nanoseconds timeout{};  // without any progress
   ProgressSink* progress = nullptr;    // of this rank
