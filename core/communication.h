@@ -38,7 +38,9 @@ struct Communication {
   bool choose_algorithm = false;
   bool choose_protocol = false;
   std::optional<int> channels;  // nothing: the rule of place() in core/placement.h
-  int slots = 8;                // receive slots of a connection: the credits its sender may use
+  // Receive slots of a connection: the credits its sender may use. 0: NCCL's profile takes those of
+  // the protocol that it chooses (core/nccl_profile.h).
+  int slots = 8;
   Bytes slot_size{512 * 1024};  // the slice that travels, is reduced and travels on
   bool own_slot_size = false;   // asked for; else the protocol's
   int queue_pairs = 1;          // per connection; writes alternate over them
