@@ -81,6 +81,17 @@ void StageBuilder::flush() {
   is_open_ = false;
 }
 
+// Who waits for an operation waits for those before it in its lane.
+void StageBuilder::wait_for(int operation) {
+  const auto& all = plan_.operations;
+  const StepOperation& awaited = all[static_cast<std::size_t>(operation)];
+  std::erase_if(waits_, [&](int earlier) {
+    const StepOperation& other = all[static_cast<std::size_t>(earlier)];
+    return other.stage == awaited.stage && other.lane == awaited.lane && earlier <= operation;
+  });
+  waits_.push_back(operation);
+}
+
 std::vector<int> StageBuilder::so_far() {
   flush();
   std::vector<int> after = waits_;

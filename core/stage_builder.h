@@ -47,7 +47,7 @@ class StageBuilder {
   void compute(StepPurpose purpose, int micro_step, int item, Duration work);
   // Ends the open compute operation.
   void flush();
-  void wait_for(int operation) { waits_.push_back(operation); }
+  void wait_for(int operation);
   // Whatever is listed now comes behind all compute so far, and what that still waits for.
   std::vector<int> so_far();
   int send(StepPurpose purpose, int micro_step, int item, const StepTraffic& traffic);
