@@ -51,6 +51,7 @@ bool SpreadPoints::run() {
 
 void SpreadPoints::hand_out() {
   start_own();
+  if (reception_ == nullptr) return;
   for (std::size_t i = 1; i < workers_.size(); ++i) {
     Worker& worker = workers_[i];
     auto& link = reception_->link(static_cast<Rank>(i));
@@ -93,14 +94,15 @@ void SpreadPoints::wait() {
   std::vector<pollfd> waiting;
   own_.add_to(waiting);
   if (reception_ != nullptr) reception_->add_to(waiting);
-  for (std::size_t i = 1; i < workers_.size(); ++i) {
+  for (std::size_t i = 1; reception_ != nullptr && i < workers_.size(); ++i) {
     const auto& link = reception_->link(static_cast<Rank>(i));
     if (!link) continue;
     const auto events = static_cast<short>(POLLIN | (link->has_unsent() ? POLLOUT : 0));
     waiting.push_back({link->socket().descriptor(), events, 0});
   }
   poll(waiting.data(), waiting.size(), static_cast<int>(std::chrono::milliseconds(kStep).count()));
-  if (reception_ != nullptr) reception_->admit();
+  if (reception_ == nullptr) return;
+  reception_->admit();
   for (std::size_t i = 1; i < workers_.size(); ++i) listen_to(static_cast<Rank>(i));
 }
 
