@@ -74,7 +74,7 @@ TEST(Plot, IsRefusedBeforeTheRun) {
 TEST(Plot, PrintsResultsAndSaysWhatIsMissingWithoutMatplotlib) {
   // What Python runs as it starts takes the package away.
   const std::string folder = temporary_file("without_matplotlib");
-  std::filesystem::remove(folder);
+  std::filesystem::remove_all(folder);
   std::filesystem::create_directory(folder);
   write_text(folder + "/sitecustomize.py", "import sys\nsys.modules['matplotlib'] = None\n");
   const std::string picture = new_file("none.svg");
@@ -82,6 +82,7 @@ TEST(Plot, PrintsResultsAndSaysWhatIsMissingWithoutMatplotlib) {
   setenv("PYTHONPATH", folder.c_str(), 1);
   const ProgramRun run = run_program(predict_with({"--plot", picture, "--json", json}));
   unsetenv("PYTHONPATH");
+  std::filesystem::remove_all(folder);
   EXPECT_EQ(run.status, 1);
   EXPECT_THAT(run.out, HasSubstr("# Avg bus bandwidth"));
   EXPECT_THAT(text_of(json), HasSubstr("gradhaul.result/1"));
