@@ -34,6 +34,13 @@ const char* collective_name(Collective collective) {
   return "collective";
 }
 
+// No slice is larger than a channel's share of the message, so no slot need be: where there are
+// many connections, slots that small messages hardly touch would cost more than these.
+Bytes slot_size_for(Bytes slot_size, std::int64_t elements, Bytes element, int channels) {
+  return std::min(slot_size,
+                  element * std::max<std::int64_t>(1, (elements + channels - 1) / channels));
+}
+
 }  // namespace
 
 HalfRow::HalfRow(const MeasureRequest& request, const Placement& placement,
@@ -49,15 +56,16 @@ HalfRow::HalfRow(const MeasureRequest& request, const Placement& placement,
   // Of what is about equal parts, what is left over stays where it is.
   elements_ = elements_of_message(request.workload.collective, count, ranks);
   const Communication& communication = request.communication;
+  const Bytes slot_size = slot_size_for(communication.slot_size, count, element_, channels_);
   schedule_ = make_schedule({.collective = request.workload.collective,
                              .algorithm = communication.algorithm,
                              .ranks = ranks,
                              .count = count,
                              .datatype = request.workload.datatype,
-                             .slot_size = communication.slot_size},
+                             .slot_size = slot_size},
                             placement);
   run_.engine = {request.workload.datatype, request.workload.reduction, communication.slots,
-                 communication.slot_size};
+                 slot_size};
   run_.timeout = request.timeout;
   run_.what = std::string(collective_name(request.workload.collective)) + " of " +
               std::to_string(size.count) + " bytes" + (in_place ? " in place" : "");
@@ -89,7 +97,7 @@ std::unique_ptr<Endpoint> HalfRow::make_endpoint() {
   return rank_.endpoints.make({.connections = engine.connections(),
                                .memory = rank_.memory.regions(),
                                .slots = request_.communication.slots,
-                               .slot_size = request_.communication.slot_size,
+                               .slot_size = run_.engine.slot_size,
                                .queue_pairs = request_.communication.queue_pairs});
 }
 

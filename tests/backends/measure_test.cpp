@@ -9,6 +9,8 @@
 #include "backends/bootstrap/thread_exchange.h"
 #include "backends/cpu/host_rank_memory.h"
 #include "backends/loopback/memory_endpoint.h"
+#include "core/collective_algorithms.h"
+#include "core/make_schedule.h"
 
 namespace gradhaul {
 namespace {
@@ -132,6 +134,41 @@ TEST(Measure, CountsEachWrongElementOnce) {
     ASSERT_THAT(result.rows, SizeIs(2));
     // Bytes 0 and 3 are changed by one bit each, and make one wrong element.
     EXPECT_EQ(result.rows[0].measured->wrong, 3);
+  }
+}
+
+// Three nodes of two ranks each: no power of two, and two levels.
+TEST(Measure, IsRightForEveryAlgorithmOfEveryCollective) {
+  for (const Collective collective :
+       {Collective::kAllReduce, Collective::kReduceScatter, Collective::kAllGather,
+        Collective::kBroadcast, Collective::kAllToAll, Collective::kSendRecv}) {
+    for (const Algorithm algorithm : algorithms_of(collective)) {
+      MeasureRequest request = request_of({{4}, {50'000}});
+      request.cluster.nodes = 3;
+      request.cluster.ranks_per_node = 2;
+      request.cluster.node.gpu_count = 2;
+      request.communication.algorithm = algorithm;
+      request.workload.collective = collective;
+      request.series = {.iterations = 2, .warmup = 0};
+      const std::vector<Measurement> results = measure_all(request);
+      const std::size_t halves = runs_in_place(collective) ? 2 : 1;
+      ASSERT_THAT(results[0].rows, SizeIs(2 * halves)) << name_of(algorithm);
+      for (const ResultRow& row : results[0].rows) {
+        EXPECT_EQ(row.measured->wrong, 0) << name_of(algorithm) << ", " << row.size.count;
+        EXPECT_EQ(row.algorithm, name_of(algorithm));
+      }
+    }
+  }
+}
+
+// After reduce_scatter a rank has its own part: of two ranks, rank 1 the second half.
+TEST(Measure, LooksAtAResultWhereItIs) {
+  MeasureRequest request = request_of({{8'000}});
+  request.workload.collective = Collective::kReduceScatter;
+  for (const auto& [place, wrong] : {std::pair{3'996, 0}, {4'000, 1}}) {
+    const auto results = measure_all(request, {.wrong_places = {place}});
+    ASSERT_THAT(results[0].rows, SizeIs(2));
+    EXPECT_EQ(results[0].rows[0].measured->wrong, wrong);
   }
 }
 

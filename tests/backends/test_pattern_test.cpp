@@ -103,6 +103,30 @@ TEST(TestPattern, AllToAllBringsThePartForThisRankOfEach) {
   }
 }
 
+TEST(TestPattern, AllGatherBringsThePartOfEach) {
+  const PatternShape shape{.collective = Collective::kAllGather, .ranks = 3, .count = 300'000};
+  const std::vector<std::byte> expected = expected_of(shape, 1);
+  const std::ptrdiff_t part = 400'000;  // bytes
+  for (Rank source = 0; source < 3; ++source) {
+    const std::vector<std::byte> input = input_of(shape, source);
+    EXPECT_TRUE(std::equal(expected.begin() + source * part, expected.begin() + (source + 1) * part,
+                           input.begin() + source * part))
+        << source;
+  }
+}
+
+TEST(TestPattern, BroadcastBringsWhatRankZeroHas) {
+  const PatternShape shape{.collective = Collective::kBroadcast, .ranks = 3, .count = 1000};
+  for (Rank rank = 0; rank < 3; ++rank) EXPECT_EQ(expected_of(shape, rank), input_of(shape, 0));
+}
+
+TEST(TestPattern, ReduceScatterReducesAsAllReduceDoes) {
+  const PatternShape whole{.ranks = 3, .count = 999};
+  PatternShape parts = whole;
+  parts.collective = Collective::kReduceScatter;
+  EXPECT_EQ(expected_of(parts, 2), expected_of(whole, 0));
+}
+
 // What lands a power of two beside its place, or comes from another rank or run, is not the same.
 TEST(TestPattern, DiffersByPlaceRankAndRun) {
   const PatternShape shape{.collective = Collective::kSendRecv, .ranks = 2, .count = 1 << 20};

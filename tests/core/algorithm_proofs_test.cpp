@@ -6,6 +6,7 @@
 
 #include <bit>
 
+#include "core/collective_algorithms.h"
 #include "core/make_schedule.h"
 #include "tests/core/schedule_cases.h"
 #include "tests/oracles/message_chain.h"
@@ -161,7 +162,8 @@ TEST(AlgorithmProofs, ParameterServer) {
 template <typename Check>
 void prove_on_all_nodes(Collective collective, const Check& check) {
   for (const int per_node : {2, 3, 4, 5, 8, 16}) {
-    for (Rank nodes = 2; nodes * per_node <= 64; nodes += kRankStep) {
+    // Few nodes, and many where they are small.
+    for (Rank nodes = 2; nodes * per_node <= 64; nodes += nodes < 6 ? kRankStep : 3) {
       const Rank n = nodes * per_node;
       const std::int64_t count = nodes % 3 == 0 ? n - 1 : (nodes % 2 == 0 ? 7 : 2) * n + n / 3;
       const Case c{collective,       Algorithm::kHierarchical, n, per_node, count, 1 + nodes % 3,
@@ -211,6 +213,31 @@ TEST(AlgorithmProofs, HierarchicalSendsItsShareAcross) {
       }
     }
     EXPECT_EQ(across, 2 * (4 - 1) * 320 / (4 * 8));
+  }
+}
+
+// Negative controls: without what they wait for, sources are overwritten under writes, or sums sent
+// that are not there yet.
+TEST(AlgorithmProofs, NoneStandsWithoutItsDependencies) {
+  using enum Algorithm;
+  for (const auto& [collective, algorithm] :
+       {std::pair{Collective::kAllReduce, kTree}, std::pair{Collective::kAllReduce, kHierarchical},
+        std::pair{Collective::kAllReduce, kHalvingDoubling},
+        std::pair{Collective::kAllReduce, kRecursiveDoubling},
+        std::pair{Collective::kAllReduce, kParameterServer},
+        std::pair{Collective::kAllToAll, kHierarchical}}) {
+    const Case c{collective, algorithm, 12, 3, 120};
+    const auto original = schedule_of(c);
+    CheckSettings settings;
+    settings.collective = collective;
+    settings.world.count = c.count;
+    settings.world.engine = {DataType::kBf16, Reduction::kSum, 2, kSlot};
+    settings.world.in_place = runs_in_place(collective);
+    settings.starved = CompletionKind::kWriteDone;
+    EXPECT_TRUE(check_schedule(*original, settings).ok()) << name_of(algorithm);
+    const AlteredSchedule forgetful(*original,
+                                    [](const ItemPlace&, Item& item) { item.after.reset(); });
+    EXPECT_FALSE(check_schedule(forgetful, settings).ok()) << name_of(algorithm);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/collective_algorithms.h"
 #include "core/double_binary_tree_schedule.h"
 #include "core/pairwise_schedule.h"
 #include "core/ring_schedule.h"
@@ -45,6 +46,30 @@ TEST(MakeSchedule, ExchangesEqualParts) {
   const std::int64_t last = schedule->items(3, 0, 2) - 1;
   const Span span = schedule->item(3, 0, 2, last).span;
   EXPECT_EQ(span.first + span.count, 1000);
+}
+
+TEST(MakeSchedule, MakesEveryAlgorithmOfEveryCollective) {
+  Placement placement = placement_of(2, 4);
+  placement.ranks_per_node = 2;
+  for (const Collective collective :
+       {Collective::kAllReduce, Collective::kReduceScatter, Collective::kAllGather,
+        Collective::kBroadcast, Collective::kAllToAll, Collective::kSendRecv}) {
+    for (const Algorithm algorithm : algorithms_of(collective)) {
+      const auto schedule = make_schedule(request_of(collective, algorithm), placement);
+      EXPECT_EQ(schedule->ranks(), 4) << name_of(algorithm);
+      EXPECT_EQ(schedule->channels(), 2) << name_of(algorithm);
+    }
+    // A ring is the default of the key, whatever the collective.
+    EXPECT_NE(make_schedule(request_of(collective), placement), nullptr);
+  }
+}
+
+TEST(MakeSchedule, KnowsWhereTheResultIs) {
+  EXPECT_EQ(elements_of_message(Collective::kAllReduce, 1003, 4), 1003);
+  EXPECT_EQ(elements_of_message(Collective::kAllGather, 1003, 4), 1000);
+  EXPECT_EQ(result_of(Collective::kReduceScatter, 1003, 4, 2), (Span{500, 250}));
+  EXPECT_EQ(result_of(Collective::kAllGather, 1003, 4, 2), (Span{0, 1000}));
+  EXPECT_EQ(result_of(Collective::kBroadcast, 1003, 4, 2), (Span{0, 1003}));
 }
 
 TEST(MakeSchedule, KnowsWhatRunsInPlace) {

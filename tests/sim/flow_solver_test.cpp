@@ -204,6 +204,11 @@ TEST(ChannelGroups, CountsWhatGoesFromRankToRank) {
   EXPECT_EQ(grouped_connections(8, 32, Collective::kAllReduce, Algorithm::kRing), 8 * 32);
   EXPECT_EQ(grouped_connections(2, 5, Collective::kAllReduce, Algorithm::kDoubleBinaryTree), 32);
   EXPECT_EQ(grouped_connections(3, 10, Collective::kAllToAll, Algorithm::kRing), 270);
+  EXPECT_EQ(grouped_connections(2, 5, Collective::kAllReduce, Algorithm::kTree), 16);
+  EXPECT_EQ(grouped_connections(2, 8, Collective::kAllReduce, Algorithm::kHalvingDoubling), 96);
+  // Of 8 ranks on 2 nodes: 2 * 3 within, there and back, and 2 across; then once 2 * 3 and 1.
+  EXPECT_EQ(grouped_connections(1, 8, Collective::kAllReduce, Algorithm::kHierarchical, 4), 112);
+  EXPECT_EQ(grouped_connections(1, 8, Collective::kAllToAll, Algorithm::kHierarchical, 4), 56);
 }
 
 // A wire of 50 GB/s with 26 bytes a packet, 20 more a message; acknowledgements and credits of as

@@ -228,7 +228,9 @@ TEST(ConnectionTraffic, OfChunksIsThatOfTheirSlices) {
     for (const std::int64_t count : {1, 10, 1000, 4097}) {
       PredictionRequest request = sized_request(one_switch(flat_node(), 5, 400_Gbps), {2 * count});
       request.workload.collective = collective;
-      request.communication.algorithm = Algorithm::kDoubleBinaryTree;
+      if (collective == Collective::kAllReduce) {
+        request.communication.algorithm = Algorithm::kDoubleBinaryTree;
+      }
       request.communication.channels = 2;
       request.communication.slot_size = {64};
       const Placement placement =
