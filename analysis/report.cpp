@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "analysis/bottleneck.h"
+#include "analysis/company_text.h"
 #include "analysis/quantity_text.h"
 #include "analysis/resource_group.h"
 #include "analysis/table.h"
@@ -173,9 +174,14 @@ std::string report(const Prediction& prediction, const RunDescription& run) {
   if (!prediction.rows.empty()) {
     const ResultRow& row = prediction.rows.back();
     check_parts(row);
-    if (prediction.rows.size() > 1) text += fmt::format("# At {}:\n", bytes_text(row.size));
+    if (!row.job.empty()) {
+      text += fmt::format("# Of {}, with resources and counters of the whole run:\n", row.job);
+    } else if (prediction.rows.size() > 1) {
+      text += fmt::format("# At {}:\n", bytes_text(row.size));
+    }
     text += fmt::format("# {}\n#\n", bottleneck_sentence(row, prediction.resources));
     text += parts_text(row) + resources_text(prediction);
+    if (prediction.company) text += company_text(*prediction.company, prediction.rows) + "#\n";
   }
   return text + closing_text(prediction);
 }

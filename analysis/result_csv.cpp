@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "analysis/quantity_text.h"
@@ -39,8 +40,15 @@ std::string csv_line(const ResultRow& row) {
 }
 
 std::string result_csv(const Prediction& prediction) {
+  const bool jobs = std::any_of(prediction.rows.begin(), prediction.rows.end(),
+                                [](const ResultRow& row) { return !row.job.empty(); });
   std::string text = csv_head();
-  for (const ResultRow& row : prediction.rows) text += csv_line(row);
+  if (jobs) text.insert(text.size() - 1, ",job");
+  for (const ResultRow& row : prediction.rows) {
+    std::string line = csv_line(row);
+    if (jobs) line.insert(line.size() - 1, fmt::format(",{}", quoted(row.job)));
+    text += line;
+  }
   return text;
 }
 

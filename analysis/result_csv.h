@@ -12,7 +12,7 @@ namespace gradhaul {
 std::string csv_head();
 std::string csv_line(const ResultRow& row);
 
-// Head and all rows.
+// Head and all rows; where these are of several jobs, a field `job` more.
 std::string result_csv(const Prediction& prediction);
 
 // Of what was measured: the same, and after it wrong, in_place, iterations, min_us, p50_us, p99_us.

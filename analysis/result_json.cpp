@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "analysis/company_text.h"
 #include "analysis/quantity_text.h"
 #include "analysis/report.h"
 #include "analysis/result_names.h"
@@ -53,6 +54,7 @@ Json row_json(const ResultRow& row) {
   json["bytes_sent_per_rank"] = row.bytes_sent_per_rank.count;
   json["limited_by"] = row.limited_by;
   json["parts_us"] = parts_json(row);
+  if (!row.job.empty()) json["job"] = row.job;
   return json;
 }
 
@@ -143,6 +145,7 @@ Json result_json(const Prediction& prediction, const ScenarioRecord& scenario,
   result["rows"] = list_json(prediction.rows, row_json);
   result["resources"] = list_json(prediction.resources, resource_json);
   result["counters"] = list_json(prediction.counters, counters_json);
+  if (prediction.company) result["company"] = company_json(*prediction.company);
   result["notes"] = prediction.notes;
   result["interrupted"] = prediction.interrupted;
   result["cost"] = cost_json(prediction.cost);

@@ -133,12 +133,15 @@ std::string table_head(const Prediction& prediction, const RunDescription& run) 
       run.version, run.scenario, run.cluster, run.profile,
       all_of(prediction.rows, &ResultRow::algorithm), all_of(prediction.rows, &ResultRow::protocol),
       prediction.channels, prediction.fidelity, prediction.seed);
-  return text + column_heads("   limited by", "");
+  const bool jobs = std::any_of(prediction.rows.begin(), prediction.rows.end(),
+                                [](const ResultRow& row) { return !row.job.empty(); });
+  return text + column_heads(jobs ? "   limited by   job" : "   limited by", "");
 }
 
 std::string table_row(const ResultRow& row) {
   const std::string half = half_row(row, "N/A");
-  return fmt::format("{}{}{}   {}\n", row_start(row), half, half, row.limited_by);
+  const std::string job = row.job.empty() ? "" : "   " + row.job;
+  return fmt::format("{}{}{}   {}{}\n", row_start(row), half, half, row.limited_by, job);
 }
 
 std::string table_foot(const Prediction& prediction) {

@@ -62,14 +62,17 @@ std::vector<PartGroup> grouped_parts(const ResultRow& row) {
 
 std::string cause_in_words(const std::string& cause, const std::string& resource) {
   if (cause == "busy" && resource.find(".reduce") != std::string::npos) return "reducing";
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kWords{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kWords{
       {{"busy", "moving data, or waiting for its turn"},
        {"credits", "waiting for credits of the receiving end"},
        {"paused", "paused by the receiving end, whose buffer was full (PFC)"},
        {"paced", "held to a lower rate by congestion control"},
        {"latency", "on the way"},
        {"reads outstanding", "waiting for reads that are on the way"},
-       {"slot credits", "waiting for a free receive slot"}}};
+       {"slot credits", "waiting for a free receive slot"},
+       {"late start", "waiting for a rank that starts later"},
+       {"compute", "computing"},
+       {"compute beside collectives", "computing beside the kernels of collectives"}}};
   for (const auto& [name, words] : kWords) {
     if (name == cause) return std::string(words);
   }

@@ -9,6 +9,8 @@
 
 #include "core/cluster.h"
 #include "core/communication.h"
+#include "core/job.h"
+#include "core/task_graph.h"
 #include "core/workload.h"
 
 namespace gradhaul {
@@ -29,6 +31,9 @@ struct PredictionRequest {
   Cluster cluster;
   Workload workload;
   Communication communication;
+  // Packets: instead of one collective of all ranks, these; and who else is in the cluster.
+  std::vector<Job> jobs;
+  std::vector<BackgroundTraffic> background;
   Fidelity fidelity = Fidelity::kPacket;
   std::uint64_t seed = 1;
   // Packets and flows: whether periods that recur are accounted for without being stepped through.

@@ -11,17 +11,11 @@
 #include <vector>
 
 #include "core/communication.h"
+#include "core/company.h"
 #include "core/quantities.h"
 #include "core/workload.h"
 
 namespace gradhaul {
-
-// A part of a row's time along its critical path.
-struct TimePart {
-  std::string resource;  // "node0.nic0"; empty: no resource's (pure latency of software and wires)
-  std::string cause;     // "busy", "credits", "latency", "launch", …
-  Duration time;
-};
 
 // What only a row that was measured has. The time of an iteration is the greatest over ranks, each
 // from its own start, after all had agreed to start, until its result is complete; the row's time
@@ -49,6 +43,7 @@ struct ResultRow {
   Bytes bytes_sent_per_rank;    // the largest over ranks
   std::string limited_by;       // "node0.nic0 (32 equal)", "latency", "slots"
   std::vector<TimePart> parts;  // add up to time; sorted, the largest first
+  std::string job;              // whose it is, where there are several
   std::optional<IterationTimes> measured;
 };
 
@@ -96,6 +91,7 @@ struct Prediction {
   std::vector<ResultRow> rows;         // one per size
   std::vector<ResourceUse> resources;  // of the last row, in name order
   std::vector<PortCounters> counters;  // of the last row, those not all zero, in name order
+  std::optional<Company> company;      // of the last size, where anybody shares the cluster
   std::vector<std::string> notes;
   bool interrupted = false;  // only the rows that were finished are here
   RunCost cost;

@@ -32,23 +32,6 @@ struct PathStep {
   std::vector<TimePart> parts;  // add up to end - begin
 };
 
-// Payload that crossed a link, in its busier direction of those that are shared.
-struct LinkShare {
-  std::string resource;
-  // By communicator, and after these by background traffic: bytes.
-  std::vector<Bytes> bytes;
-};
-
-struct BackgroundResult {
-  std::string name;
-  int sources = 0;
-  double offered = 0;  // share of a source's wire, mean over sources and the time of the run
-  double carried = 0;
-  Bytes sent;                  // payload, of all sources, on the wire by the end of the run
-  std::int64_t messages = 0;   // that were complete by then
-  std::int64_t held_back = 0;  // that began late, so many others of their source being under way
-};
-
 struct TaskGraphResult {
   std::uint64_t digest = 0;
   Duration end;  // of the last task
@@ -56,7 +39,9 @@ struct TaskGraphResult {
   std::vector<PathStep> critical_path;  // to the last task to end, in the order of time
   std::vector<ResourceUse> resources;   // over the whole of the run, in name order
   std::vector<PortCounters> counters;   // of the whole run, those not all zero, in name order
-  std::vector<LinkShare> shared_links;  // that carry data of more than one communicator
+  // That carried data of a communicator and of somebody else; parties are the communicators, and
+  // after them background traffic.
+  std::vector<LinkShare> shared_links;
   std::vector<BackgroundResult> background;
   std::vector<std::string> notes;
   bool interrupted = false;  // then the rest is empty

@@ -127,6 +127,8 @@ class Explainer {
     const auto& sizes = question.scenario.workload.sizes;
     const Bytes asked = size.value_or(sizes.back());
     question.sizes = sizes.size();
+    // Jobs have one each, and are asked together.
+    if (!question.scenario.jobs.empty()) return question;
     if (sizes.size() > 1 || sizes.back() != asked) {
       question.settings = joined(question.settings, {"workload.size=" + format_bytes(asked)});
       question.scenario = read(question.name, question.settings);

@@ -124,6 +124,16 @@ std::vector<std::pair<std::string, std::string>> agreed_values(const MeasureOpti
   return values;
 }
 
+void check_alone(const Scenario& scenario) {
+  if (scenario.jobs.empty() && scenario.background.empty()) return;
+  Problems problems;
+  problems.add(
+      {scenario.file, 0, 0},
+      "measure runs one collective on all ranks; jobs and background traffic are simulated "
+      "(gradhaul predict)");
+  throw ConfigError(problems.sorted());
+}
+
 }  // namespace
 
 MeasurePlan plan_of(const MeasureOptions& options, const CommandContext& context) {
@@ -132,6 +142,7 @@ MeasurePlan plan_of(const MeasureOptions& options, const CommandContext& context
   plan.timeout = timeout_of(options.timeout);
   ScenarioRequest request{options.scenario, options.settings, context.library};
   plan.scenario = read_scenario(request);
+  check_alone(plan.scenario);
   if (plan.scenario.training_step) {
     refuse("workload.training_step",
            "a training step is predicted only; what one of its messages takes can be measured, as "

@@ -21,6 +21,8 @@ namespace {
 // Notes of the reader first, in the order in which things happened.
 void complete_notes(const Scenario& scenario, Prediction& prediction) {
   prediction.notes.insert(prediction.notes.begin(), scenario.notes.begin(), scenario.notes.end());
+  // What a job can have depends on where it is.
+  if (!scenario.jobs.empty()) return;
   const double bound = busbw_bound(scenario.cluster, scenario.workload.collective);
   for (const ResultRow& row : prediction.rows) {
     enforce_busbw_bound(row, bound, prediction.notes);
@@ -28,6 +30,13 @@ void complete_notes(const Scenario& scenario, Prediction& prediction) {
 }
 
 int judge(const Scenario& scenario, const Prediction& prediction) {
+  if (prediction.interrupted && !scenario.jobs.empty()) {
+    complain(prediction.rows.empty()
+                 ? "interrupted before the jobs were complete"
+                 : "interrupted; the jobs are complete and kept, not all of what they cost each "
+                   "other");
+    return kInterrupted;
+  }
   if (prediction.interrupted) {
     complain(fmt::format("interrupted; {} of {} sizes are finished and kept",
                          prediction.rows.size(), scenario.workload.sizes.size()));

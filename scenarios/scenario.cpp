@@ -10,8 +10,10 @@
 #include "core/placement.h"
 #include "core/topology_size.h"
 #include "scenarios/annotations.h"
+#include "scenarios/background_reader.h"
 #include "scenarios/cluster_reader.h"
 #include "scenarios/communication_reader.h"
+#include "scenarios/job_reader.h"
 #include "scenarios/references.h"
 #include "scenarios/settings.h"
 #include "scenarios/sha256.h"
@@ -87,6 +89,37 @@ void read_workload_into(MappingReader& workload, Scenario& scenario) {
   }
 }
 
+bool lists_any(const MappingReader& reader, std::string_view key) {
+  return reader.has(key) && reader.node()->find(key)->kind == TreeNode::Kind::kSequence &&
+         !reader.node()->find(key)->children.empty();
+}
+
+// Who else is in the cluster. `understood`: everything else has been read without a mistake.
+void read_company(MappingReader& reader, bool understood, Scenario& scenario) {
+  if (!understood) {
+    reader.raw("jobs");
+    reader.raw("background");
+    return;
+  }
+  scenario.jobs = read_jobs(reader, scenario.cluster, scenario.seed, scenario.notes);
+  scenario.background = read_background(reader, scenario.cluster);
+  if (scenario.training_step && !scenario.jobs.empty()) {
+    reader.report("jobs",
+                  "jobs: beside a training step no jobs are available in this version; keep "
+                  "one of them");
+  }
+  // What is said of a scenario is said of its last row.
+  if (!scenario.jobs.empty()) scenario.workload = scenario.jobs.back().workload;
+  if (!reader.problems().empty() || scenario.fidelity == Fidelity::kPacket) return;
+  for (const char* key : {"jobs", "background"}) {
+    if (!lists_any(reader, key)) continue;
+    reader.report_together({"simulation.fidelity", key},
+                           fmt::format("{}: only fidelity packet simulates several of them beside "
+                                       "each other",
+                                       key));
+  }
+}
+
 // Reads the cluster before the communication plan, which it bounds, but shows it after it.
 void read_whole(const TreeNode& tree, Scenario& scenario, Problems& problems) {
   const Location top{scenario.file, 1, 1};
@@ -94,7 +127,8 @@ void read_whole(const TreeNode& tree, Scenario& scenario, Problems& problems) {
   const std::string stem = std::filesystem::path(scenario.file).stem().string();
   scenario.name = reader.text("scenario", {stem});
   scenario.question = reader.text("question", {""});
-  require(reader, "workload", "workload: {collective: all_reduce, size: 1GiB}");
+  const bool jobs = lists_any(reader, "jobs");
+  if (!jobs) require(reader, "workload", "workload: {collective: all_reduce, size: 1GiB}");
   std::optional<MappingReader> workload;
   if (reader.has("workload")) {
     workload.emplace(reader.mapping("workload"));
@@ -122,6 +156,7 @@ void read_whole(const TreeNode& tree, Scenario& scenario, Problems& problems) {
   }
   const bool whole = understood != nullptr && problems.empty();
   read_simulation(reader.mapping("simulation"), whole, scenario);
+  read_company(reader, whole && problems.empty(), scenario);
   reader.finish();
 }
 
@@ -146,6 +181,8 @@ PredictionRequest request_of(const Scenario& scenario) {
   request.cluster = scenario.cluster;
   request.workload = scenario.workload;
   request.communication = scenario.communication;
+  request.jobs = scenario.jobs;
+  request.background = scenario.background;
   request.fidelity = scenario.fidelity;
   request.seed = scenario.seed;
   return request;

@@ -29,6 +29,9 @@ struct Scenario {
   Workload workload;
   Communication communication;
   Cluster cluster;
+  // Where there are jobs, they are what is run, and the workload is what they have in common.
+  std::vector<Job> jobs;
+  std::vector<BackgroundTraffic> background;
   Fidelity fidelity = Fidelity::kPacket;
   std::uint64_t seed = 1;
   std::vector<ExpectedValue> expectations;

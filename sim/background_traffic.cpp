@@ -18,11 +18,10 @@ constexpr std::size_t kMostConnections = 100'000;
 
 enum class Draw : std::uint8_t { kOrder, kMoment, kDestination };
 
-std::uint64_t draw(std::uint64_t seed, int traffic, Draw what, std::uint64_t place,
+std::uint64_t draw(std::uint64_t seed, std::uint64_t traffic, Draw what, std::uint64_t place,
                    std::uint64_t count) {
   std::uint64_t value = mix64(seed + 0x9E3779B97F4A7C15);
-  for (const std::uint64_t next :
-       {static_cast<std::uint64_t>(traffic), static_cast<std::uint64_t>(what), place, count}) {
+  for (const std::uint64_t next : {traffic, static_cast<std::uint64_t>(what), place, count}) {
     value = mix64(value ^ (next + 0x9E3779B97F4A7C15));
   }
   return value;
@@ -48,7 +47,8 @@ class Nics final : public Membership {
 
 // Each node to the next in an order that is drawn, the last to the first: a permutation in which
 // nobody sends to itself.
-std::vector<int> drawn_order(std::vector<int> nodes, std::uint64_t seed, int traffic, int nic) {
+std::vector<int> drawn_order(std::vector<int> nodes, std::uint64_t seed, std::uint64_t traffic,
+                             int nic) {
   const auto place = [&](int node) {
     return std::pair(draw(seed, traffic, Draw::kOrder, static_cast<std::uint64_t>(nic),
                           static_cast<std::uint64_t>(node)),
@@ -61,8 +61,8 @@ std::vector<int> drawn_order(std::vector<int> nodes, std::uint64_t seed, int tra
 class SourceBuilder {
  public:
   SourceBuilder(const Cluster& cluster, const BackgroundTraffic& traffic, std::uint64_t seed,
-                int number)
-      : cluster_(cluster), traffic_(traffic), seed_(seed), number_(number), nodes_(traffic.nodes) {
+                std::uint64_t key)
+      : cluster_(cluster), traffic_(traffic), seed_(seed), key_(key), nodes_(traffic.nodes) {
     if (!nodes_.empty()) return;
     nodes_.resize(static_cast<std::size_t>(cluster.nodes));
     std::iota(nodes_.begin(), nodes_.end(), 0);
@@ -85,7 +85,7 @@ class SourceBuilder {
   // Between NICs of one index.
   void add_nics(int nic) {
     if (traffic_.pattern == TrafficPattern::kPermutation) {
-      const std::vector<int> order = drawn_order(nodes_, seed_, number_, nic);
+      const std::vector<int> order = drawn_order(nodes_, seed_, key_, nic);
       for (std::size_t i = 0; i < order.size(); ++i) {
         add(number_of(order[i], nic), {number_of(order[(i + 1) % order.size()], nic)}, 1);
       }
@@ -120,7 +120,7 @@ class SourceBuilder {
   const Cluster& cluster_;
   const BackgroundTraffic& traffic_;
   std::uint64_t seed_;
-  int number_;
+  std::uint64_t key_;
   std::vector<int> nodes_;
   std::vector<TrafficSource> sources_;
 };
@@ -134,13 +134,16 @@ Bytes wire_bytes(const Network& network, Bytes message) {
 }
 
 TrafficPlan plan_traffic(const Cluster& cluster, const BackgroundTraffic& traffic,
-                         std::uint64_t seed, int number) {
+                         std::uint64_t seed) {
   TrafficPlan plan;
   plan.name = traffic.name;
-  plan.number = number;
+  // Whoever else is there changes nothing.
+  for (const char letter : traffic.name) {
+    plan.key = mix64(plan.key ^ (static_cast<unsigned char>(letter) + 0x9E3779B97F4A7C15));
+  }
   plan.pattern = traffic.pattern;
   plan.message = traffic.message;
-  plan.sources = SourceBuilder(cluster, traffic, seed, number).build();
+  plan.sources = SourceBuilder(cluster, traffic, seed, plan.key).build();
   for (const TrafficSource& source : plan.sources) plan.connections += source.destinations.size();
   if (plan.connections == 0) {
     throw SimulationError("background traffic " + traffic.name +
@@ -174,7 +177,7 @@ Wiring wire_traffic(const Fabric& fabric, const TrafficPlan& plan, std::uint64_t
       static_cast<std::size_t>(cluster.nodes * cluster.node.nic_count));
   std::iota(all.begin(), all.end(), 0);
   // Flow labels of different traffic are drawn apart.
-  const std::uint64_t own_seed = mix64(seed + static_cast<std::uint64_t>(plan.number) + 1);
+  const std::uint64_t own_seed = mix64(seed + plan.key + 1);
   return wire_up(fabric, placement, Nics(cluster), {1, own_seed, false}, connections_of(plan));
 }
 
@@ -182,7 +185,7 @@ std::int64_t message_start(const TrafficPlan& plan, std::size_t source, std::int
                            std::uint64_t seed) {
   const TrafficSource& sending = plan.sources[source];
   const std::uint64_t drawn =
-      draw(seed, plan.number, Draw::kMoment, source, static_cast<std::uint64_t>(count));
+      draw(seed, plan.key, Draw::kMoment, source, static_cast<std::uint64_t>(count));
   return count * sending.interval +
          static_cast<std::int64_t>(drawn % static_cast<std::uint64_t>(sending.interval));
 }
@@ -193,7 +196,7 @@ std::size_t message_destination(const TrafficPlan& plan, std::size_t source, std
   if (plan.pattern != TrafficPattern::kUniform) {
     return static_cast<std::size_t>(count) % others;
   }
-  return draw(seed, plan.number, Draw::kDestination, source, static_cast<std::uint64_t>(count)) %
+  return draw(seed, plan.key, Draw::kDestination, source, static_cast<std::uint64_t>(count)) %
          others;
 }
 

@@ -22,7 +22,7 @@ struct TrafficSource {
 
 struct TrafficPlan {
   std::string name;
-  int number = 0;  // among all background traffic
+  std::uint64_t key = 0;  // of its draws, made of its name
   TrafficPattern pattern = TrafficPattern::kPermutation;
   Bytes message;
   std::vector<TrafficSource> sources;  // by NIC
@@ -35,7 +35,7 @@ Bytes wire_bytes(const Network& network, Bytes message);
 
 // Throws SimulationError where the pattern finds nobody to send to.
 TrafficPlan plan_traffic(const Cluster& cluster, const BackgroundTraffic& traffic,
-                         std::uint64_t seed, int number);
+                         std::uint64_t seed);
 
 // A connection for each source and destination, from the memory of the GPU nearest to the one NIC
 // to that of the GPU nearest to the other. As ranks they are NICs; the streams of connections are

@@ -3,6 +3,7 @@
 #include "core/topology_size.h"
 #include "sim/analytic_prediction.h"
 #include "sim/flow_prediction.h"
+#include "sim/job_prediction.h"
 #include "sim/packet_prediction.h"
 
 namespace gradhaul {
@@ -15,6 +16,7 @@ Prediction predict(const PredictionRequest& request) {
     if (!topology.errors.empty()) throw SimulationError(topology.errors.front());
     sized.cluster.network.topology = topology.topology;
   }
+  if (!request.jobs.empty() || !request.background.empty()) return predict_jobs(sized);
   switch (request.fidelity) {
     case Fidelity::kPacket:
       break;

@@ -91,8 +91,7 @@ class PlanBuilder {
   }
 
   void add_background(const BackgroundTraffic& traffic) {
-    TrafficPlan planned = plan_traffic(fabric_.cluster(), traffic, request_.seed,
-                                       static_cast<int>(plan_.background.size()));
+    TrafficPlan planned = plan_traffic(fabric_.cluster(), traffic, request_.seed);
     planned.first_connection = plan_.wiring.connections.size();
     append(plan_.wiring, wire_traffic(fabric_, planned, request_.seed));
     plan_.background.push_back(std::move(planned));

@@ -90,7 +90,7 @@ TEST(BackgroundTraffic, APermutationIsOne) {
   std::set<std::vector<int>> drawn;
   for (const std::uint64_t seed : {1, 2, 3}) {
     const TrafficPlan plan =
-        plan_traffic(cluster, traffic_of(TrafficPattern::kPermutation, 0.5), seed, 0);
+        plan_traffic(cluster, traffic_of(TrafficPattern::kPermutation, 0.5), seed);
     ASSERT_EQ(plan.sources.size(), 32U);
     std::vector<int> destinations;
     for (const TrafficSource& source : plan.sources) {
@@ -110,7 +110,7 @@ TEST(BackgroundTraffic, APermutationIsOne) {
 // One message in each interval; which moment and whom, by hash alone.
 TEST(BackgroundTraffic, MessagesBeginOncePerInterval) {
   const Cluster cluster = paired_cluster(4, 1);
-  const TrafficPlan plan = plan_traffic(cluster, traffic_of(TrafficPattern::kUniform, 0.3), 7, 0);
+  const TrafficPlan plan = plan_traffic(cluster, traffic_of(TrafficPattern::kUniform, 0.3), 7);
   const std::int64_t interval = plan.sources[0].interval;
   std::vector<int> chosen(3, 0);
   for (std::int64_t count = 0; count < 3000; ++count) {
@@ -123,9 +123,8 @@ TEST(BackgroundTraffic, MessagesBeginOncePerInterval) {
 }
 
 TEST(BackgroundTraffic, NeedsSomebodyToSendTo) {
-  EXPECT_THROW(
-      plan_traffic(paired_cluster(1, 2), traffic_of(TrafficPattern::kPermutation, 0.5), 1, 0),
-      SimulationError);
+  EXPECT_THROW(plan_traffic(paired_cluster(1, 2), traffic_of(TrafficPattern::kPermutation, 0.5), 1),
+               SimulationError);
 }
 
 // A job behind a wire that others take half of has the other half: from node 0 to node 1, both
