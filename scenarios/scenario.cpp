@@ -175,9 +175,10 @@ void read_company(MappingReader& reader, bool understood, Scenario& scenario) {
     reader.raw("background");
     return;
   }
-  if (scenario.training_step && (lists_any(reader, "jobs") || lists_any(reader, "background"))) {
-    reader.report(lists_any(reader, "jobs") ? "jobs" : "background",
-                  "a training step has the cluster to itself in this version");
+  if (scenario.training_step && lists_any(reader, "jobs")) {
+    reader.report("jobs",
+                  "jobs: beside a training step no jobs are available in this version; keep one of "
+                  "them");
   }
   scenario.jobs = read_jobs(reader, scenario.cluster, scenario.seed, scenario.notes);
   scenario.background = read_background(reader, scenario.cluster);

@@ -34,6 +34,7 @@ StepTasks::StepTasks(const PredictionRequest& request, const TrainingStep& step,
     }
   }
   first_task_.push_back(static_cast<int>(graph_.tasks.size()));
+  graph_.background = request.background;
 }
 
 std::vector<int> StepTasks::tasks_of(const std::vector<int>& operations) const {
