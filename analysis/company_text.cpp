@@ -104,8 +104,9 @@ std::string who_text(const JobCompany& job) {
   for (const auto& [party, saved] : job.saved_without) {
     const double share = static_cast<double>(saved.ps) / static_cast<double>(job.time.ps);
     if (std::abs(share) < 0.0005) continue;
-    text += fmt::format("{}{}{} without {}", text.empty() ? "" : ", ", saved.ps > 0 ? "-" : "+",
-                        duration_text({std::abs(saved.ps)}), party);
+    text +=
+        fmt::format("{}{} {} without {}", text.empty() ? "" : ", ",
+                    duration_text({std::abs(saved.ps)}), saved.ps > 0 ? "sooner" : "later", party);
   }
   return text.empty() ? "" : "#     " + text + "\n";
 }

@@ -70,6 +70,16 @@ std::string ring_line(std::size_t channel, const std::vector<Rank>& ring) {
                      ring.size() > kShownRanks ? " …" : "");
 }
 
+// Which ranks of the cluster a job has, and what each of them sends.
+std::string job_line(const Cluster& cluster, const Job& job) {
+  std::vector<Rank> ranks;
+  for (const int gpu : job.gpus) ranks.push_back(cluster.rank_of(gpu));
+  const auto shown = static_cast<std::ptrdiff_t>(std::min(ranks.size(), kShownRanks));
+  return fmt::format("job {}: {}, ranks {}{}", job.name, message_line(job.workload),
+                     fmt::join(ranks.begin(), ranks.begin() + shown, " "),
+                     ranks.size() > kShownRanks ? " …" : "");
+}
+
 }  // namespace
 
 std::vector<std::string> topology_summary(const Scenario& scenario) {
@@ -79,9 +89,17 @@ std::vector<std::string> topology_summary(const Scenario& scenario) {
       fmt::format("{} on {} of {}, {} a node; {} and {} a node", counted(cluster.ranks(), "rank"),
                   counted(cluster.nodes, "node"), cluster.node.name, cluster.ranks_per_node,
                   counted(cluster.node.gpu_count, "GPU"), counted(cluster.node.nic_count, "NIC")));
-  lines.push_back(scenario.training_step ? training_line(*scenario.training_step, cluster)
-                                         : message_line(scenario.workload));
+  if (scenario.training_step) {
+    lines.push_back(training_line(*scenario.training_step, cluster));
+  } else if (scenario.jobs.empty()) {
+    lines.push_back(message_line(scenario.workload));
+  }
   if (cluster.nodes > 1) lines.push_back(network_line(cluster));
+  for (const Job& job : scenario.jobs) lines.push_back(job_line(cluster, job));
+  if (!scenario.jobs.empty()) {
+    for (const std::string& note : scenario.notes) lines.push_back("note: " + note);
+    return lines;
+  }
   const Placement placement = place(cluster, scenario.communication, scenario.workload.collective);
   lines.push_back(counted(placement.channels, "channel"));
   for (std::size_t c = 0; c < std::min(placement.rings.size(), kShownRings); ++c) {

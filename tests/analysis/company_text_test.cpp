@@ -63,7 +63,7 @@ TEST(CompanyText, SaysWhoSlowsWhomAndWhere) {
   const Prediction prediction = two_jobs();
   const std::string text = company_text(*prediction.company, prediction.rows);
   EXPECT_THAT(text, HasSubstr("#   a: 20.0 ms, 10.0 ms alone: 2.00 times as long\n"));
-  EXPECT_THAT(text, HasSubstr("#     -9.00 ms without b\n"));
+  EXPECT_THAT(text, HasSubstr("#     9.00 ms sooner without b\n"));
   EXPECT_THAT(text, HasSubstr("#     +10.0 ms  leaf0-spine1: moving data"));
   // The one of that kind that carries most.
   EXPECT_THAT(text, HasSubstr("#       leaf0-spine1 carries a 1 MB (25.0 %), b 2 MB (50.0 %), "
