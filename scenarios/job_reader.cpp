@@ -191,7 +191,7 @@ class JobReader {
     ranks_of_job.ranks_per_node = 1;
     MappingReader communication(&mapping.node, reader.owner(), mapping.shown, reader.problems(),
                                 "communication");
-    job.communication = read_communication(communication, job.workload, &ranks_of_job);
+    job.communication = read_communication(communication, job.workload, &ranks_of_job, false);
   }
 
   void check_room(const TreeNode& list) {

@@ -83,9 +83,10 @@ TEST(Protocols, TakeWhatTheirHopsTake) {
       const Fabric fabric(cluster);
       HopLatency latency(fabric, 1, protocol);
       const Hop hop{.source = 0, .destination = 1, .source_nic = 0, .destination_nic = 0};
-      const Duration expected =
-          cluster.node.gpu.kernel_launch + latency.message(hop, chunk).arrived * 2 +
-          latency.kernel(ReduceKind::kReduce, chunk) + latency.kernel(ReduceKind::kCopy, chunk);
+      const Duration expected = cluster.node.gpu.kernel_launch +
+                                latency.message(hop, chunk).arrived * 2 +
+                                latency.kernel(0, ReduceKind::kReduce, chunk) +
+                                latency.kernel(0, ReduceKind::kCopy, chunk);
       EXPECT_EQ(predict(request).rows.at(0).time.ps, expected.ps) << protocol_name(protocol);
     }
   }
