@@ -77,7 +77,7 @@ TEST(StoredResult, SaysWhatIsWrong) {
               HasSubstr("rows.0.ranks is no whole number"));
   EXPECT_THAT(problem([](Json& json) { json["rows"][0]["collective"] = "reduce"; }),
               HasSubstr("this version knows no \"reduce\""));
-  EXPECT_THAT(problem([](Json& json) { json["counters"][1]["cnp"] = nullptr; }),
+  EXPECT_THAT(problem([](Json& json) { json["counters"][1]["cnp"] = "few"; }),
               HasSubstr("counters.1.cnp is no whole number"));
   EXPECT_THAT(problem([](Json& json) { json["scenario"] = Json::array(); }),
               HasSubstr("scenario.name is missing"));

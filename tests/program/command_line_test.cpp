@@ -48,14 +48,6 @@ TEST(CommandLine, UnknownVerbsAreGuessed) {
   EXPECT_THAT(run.err, HasSubstr("did you mean \"predict\"?"));
 }
 
-TEST(CommandLine, OptionsOfOtherVersionsSaySo) {
-  for (const char* option : {"--plot"}) {
-    const ProgramRun run = run_program({"predict", "quick", option, "file"});
-    EXPECT_EQ(run.status, 2);
-    EXPECT_THAT(run.err, HasSubstr(std::string(option) + " is not available in this version"));
-  }
-}
-
 TEST(CommandLine, WrongOptionsAreRefused) {
   EXPECT_EQ(run_program({"predict", "quick", "--progress", "maybe"}).status, 2);
   EXPECT_EQ(run_program({"predict", "quick", "--json"}).status, 2);

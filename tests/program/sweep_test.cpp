@@ -202,7 +202,9 @@ TEST(Sweep, GoesOnWhereItWasInterrupted) {
   EXPECT_EQ(json_in(json).at("points").size(), kept);
   EXPECT_GE(kept, 2U);
   // Another sweep over the same file leaves those aside that are of other points.
-  const ProgramRun other = run_program({"sweep", "quick", "--no-skip", seeds(1), "--json", json});
+  const std::string seed = json_in(json)["points"][0]["values"][0];
+  const ProgramRun other = run_program(
+      {"sweep", "quick", "--no-skip", "--vary=simulation.seed=" + seed, "--json", json});
   ASSERT_EQ(other.status, 0) << other.err;
   EXPECT_THAT(other.err, AllOf(HasSubstr("going on: 1 of 1 points"), HasSubstr("left aside")));
 }

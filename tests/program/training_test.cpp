@@ -153,7 +153,8 @@ TEST(TrainingStep, IsExplainedByItsLargestBucket) {
   EXPECT_THAT(run.out, HasSubstr("the collective of its largest bucket is explained"));
   const ProgramRun groups =
       run_program({"explain", scenario, "--set", "workload.training_step.parallel.pipeline=1",
-                   "--set", "workload.training_step.parallel.tensor=2"});
+                   "--set", "workload.training_step.parallel.tensor=2", "--set",
+                   "workload.training_step.model.vocabulary=16"});
   EXPECT_EQ(groups.status, 2);
   EXPECT_THAT(groups.err, HasSubstr("groups of them communicate"));
 }
