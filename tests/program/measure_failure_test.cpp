@@ -175,7 +175,7 @@ TEST(MeasureFails, WhereARankStopsAndNamesWhomItWaitedFor) {
 TEST(MeasureFails, KeepingTheRowsThatWereFinished) {
   const std::string json = temporary_file("kept.json");
   BackgroundProgram run("run", measure("tcp", {"workload.size=[4B, 256MiB]"},
-                                       {"--ranks=2", "--iterations=200", "--warmup=0",
+                                       {"--ranks=2", "--iterations=12", "--warmup=0",
                                         "--progress=on", "--json", json}));
   run.wait_until_it_says("256MiB");
   ASSERT_EQ(run.children().size(), 1U);
