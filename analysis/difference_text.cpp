@@ -6,11 +6,11 @@
 #include "analysis/quantity_text.h"
 #include "analysis/report.h"
 #include "analysis/resource_group.h"
-#include "analysis/result_names.h"
 #include "analysis/run_difference.h"
 #include "analysis/time_parts.h"
 #include "analysis/wrapped_text.h"
 #include "core/assert.h"
+#include "core/workload_names.h"
 
 namespace gradhaul {
 namespace {

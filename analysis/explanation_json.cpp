@@ -3,8 +3,8 @@
 #include "analysis/explanation.h"
 #include "analysis/quantity_text.h"
 #include "analysis/report.h"
-#include "analysis/result_names.h"
 #include "analysis/time_parts.h"
+#include "core/workload_names.h"
 
 namespace gradhaul {
 namespace {

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "analysis/quantity_text.h"
-#include "analysis/result_names.h"
 #include "core/busbw.h"
+#include "core/workload_names.h"
 
 namespace gradhaul {
 namespace {

@@ -5,10 +5,10 @@
 #include "analysis/company_text.h"
 #include "analysis/quantity_text.h"
 #include "analysis/report.h"
-#include "analysis/result_names.h"
 #include "analysis/time_parts.h"
 #include "core/assert.h"
 #include "core/busbw.h"
+#include "core/workload_names.h"
 
 namespace gradhaul {
 namespace {

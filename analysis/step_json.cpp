@@ -1,8 +1,8 @@
 #include "analysis/step_json.h"
 
 #include "analysis/quantity_text.h"
-#include "analysis/result_names.h"
 #include "analysis/step_report.h"
+#include "core/workload_names.h"
 
 namespace gradhaul {
 namespace {

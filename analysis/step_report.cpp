@@ -7,8 +7,8 @@
 
 #include "analysis/quantity_text.h"
 #include "analysis/report.h"
-#include "analysis/result_names.h"
 #include "analysis/table.h"
+#include "core/workload_names.h"
 
 namespace gradhaul {
 namespace {

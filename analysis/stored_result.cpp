@@ -9,7 +9,7 @@
 #include <optional>
 #include <utility>
 
-#include "analysis/result_names.h"
+#include "core/workload_names.h"
 
 namespace gradhaul {
 namespace {

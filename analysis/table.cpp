@@ -9,8 +9,8 @@
 
 #include "analysis/plan_columns.h"
 #include "analysis/quantity_text.h"
-#include "analysis/result_names.h"
 #include "core/busbw.h"
+#include "core/workload_names.h"
 
 namespace gradhaul {
 namespace {

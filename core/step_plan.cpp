@@ -4,6 +4,7 @@
 
 #include "core/message_plan.h"
 #include "core/stage_builder.h"
+#include "core/workload_names.h"
 
 namespace gradhaul {
 namespace {
@@ -64,17 +65,6 @@ std::string pass_name(const StepPlan& plan, const StepOperation& operation) {
   const bool transformer = tensor.role < TensorRole::kBottomMlp;
   if (transformer && tensor.layer >= 0) return "layers." + std::to_string(tensor.layer);
   return tensor.name;
-}
-
-std::string_view collective_word(Collective collective) {
-  switch (collective) {
-    case Collective::kReduceScatter:
-      return "reduce_scatter";
-    case Collective::kAllGather:
-      return "all_gather";
-    default:
-      return "all_reduce";
-  }
 }
 
 }  // namespace
@@ -152,7 +142,7 @@ std::string operation_name(const StepPlan& plan, const StepOperation& operation)
       return "send activation gradients";
     case StepPurpose::kReduceBucket: {
       const auto& traffic = plan.traffics[static_cast<std::size_t>(operation.traffic)];
-      return std::string(collective_word(traffic.collective)) + " bucket " + item;
+      return std::string(name_of(traffic.collective)) + " bucket " + item;
     }
     case StepPurpose::kGatherUnit:
       return "all_gather parameters " + item;

@@ -11,20 +11,13 @@
 #include "scenarios/did_you_mean.h"
 #include "scenarios/trace_command.h"
 #include "sim/fabric.h"
-#include "sim/predict.h"
 
 namespace gradhaul {
 namespace {
 
-[[noreturn]] void fail(const std::string& option, const std::string& message) {
-  Problems problems;
-  problems.add({option}, message);
-  throw ConfigError(problems.sorted());
-}
-
 std::vector<std::string> checked_ports(const std::string& text, const Cluster& cluster) {
   std::set<std::string> known;
-  const Fabric fabric(with_sized_topology(cluster));
+  const Fabric fabric(cluster);
   for (const Link& link : fabric.links()) {
     if (!link.port.empty()) known.insert(link.port);
   }
@@ -32,9 +25,9 @@ std::vector<std::string> checked_ports(const std::string& text, const Cluster& c
   std::vector<std::string> ports;
   for (const std::string& port : split_list(text)) {
     if (known.count(port) == 0) {
-      fail("--pcap-ports " + text,
-           "there is no port \"" + port + "\"" + did_you_mean(port, all) +
-               "; there are those of NICs, as node0.nic0, and of switches, as leaf0:1");
+      refuse("--pcap-ports " + text,
+             "there is no port \"" + port + "\"" + did_you_mean(port, all) +
+                 "; there are those of NICs, as node0.nic0, and of switches, as leaf0:1");
     }
     if (std::find(ports.begin(), ports.end(), port) == ports.end()) ports.push_back(port);
   }
@@ -43,13 +36,13 @@ std::vector<std::string> checked_ports(const std::string& text, const Cluster& c
 
 void check_scenario(const std::string& option, const Scenario& scenario) {
   if (scenario.fidelity != Fidelity::kPacket) {
-    fail(option, "only simulation.fidelity=packet has packets to capture");
+    refuse(option, "only simulation.fidelity=packet has packets to capture");
   }
   if (scenario.cluster.nodes < 2) {
-    fail(option, "one node alone sends no packets through a network");
+    refuse(option, "one node alone sends no packets through a network");
   }
   if (scenario.cluster.network.kind == NetworkKind::kIdeal) {
-    fail(option, "packets of the ideal network have no headers; cluster.network=ndr or roce do");
+    refuse(option, "packets of the ideal network have no headers; cluster.network=ndr or roce do");
   }
 }
 

@@ -33,11 +33,16 @@ void add_progress(CLI::App* command, CommandLine& line) {
       ->type_name("WHEN");
 }
 
-void add_plot(CLI::App* command, PictureOptions& picture) {
+// `kinds`: what there is to choose from; empty: nothing is.
+void add_plot(CLI::App* command, std::string& path, std::string& kind,
+              const std::vector<std::string>& kinds) {
   command
-      ->add_option("--plot", picture.path,
-                   "Draw it, as .svg, .png or .pdf; takes python3 with matplotlib")
+      ->add_option("--plot", path, "Draw it, as .svg, .png or .pdf; takes python3 with matplotlib")
       ->type_name("FILE");
+  if (kinds.empty()) return;
+  command->add_option("--plot-kind", kind, fmt::format("What it shows: {}", fmt::join(kinds, ", ")))
+      ->type_name("KIND")
+      ->capture_default_str();
 }
 
 void add_trace(CLI::App* command, TraceOptions& trace) {
@@ -91,12 +96,8 @@ void add_predict(CLI::App& app, CommandLine& line) {
   add_settings(command, line.predict.settings);
   command->add_option("--json", line.predict.json, "Write the result file")->type_name("FILE");
   command->add_option("--csv", line.predict.csv, "Write the rows")->type_name("FILE");
-  add_plot(command, line.predict.picture);
-  command
-      ->add_option("--plot-kind", line.predict.picture.kind,
-                   fmt::format("What it shows: {}", fmt::join(result_picture_kinds(), ", ")))
-      ->type_name("KIND")
-      ->capture_default_str();
+  PictureOptions& picture = line.predict.picture;
+  add_plot(command, picture.path, picture.kind, result_picture_kinds());
   command->add_flag("--no-skip", line.predict.no_skip,
                     "Simulate every packet, also what must be as another was");
   add_progress(command, line);
@@ -137,7 +138,8 @@ void add_compare(CLI::App& app, CommandLine& line) {
       ->capture_default_str();
   command->add_option("--json", line.compare.json, "Write the comparison")->type_name("FILE");
   command->add_option("--csv", line.compare.csv, "Write its rows")->type_name("FILE");
-  add_plot(command, line.compare.picture);
+  PictureOptions& picture = line.compare.picture;
+  add_plot(command, picture.path, picture.kind, {});
 }
 
 std::string rdma_names_text() {
@@ -204,15 +206,7 @@ void add_sweep(CLI::App& app, CommandLine& line) {
       ->type_name("HOST:PORT");
   command->add_option("--json", sweep.json, "Write all results")->type_name("FILE");
   command->add_option("--csv", sweep.csv, "Write the rows")->type_name("FILE");
-  command
-      ->add_option("--plot", sweep.plot,
-                   "Draw it, as .svg, .png or .pdf; takes python3 with matplotlib")
-      ->type_name("FILE");
-  command
-      ->add_option("--plot-kind", sweep.plot_kind,
-                   fmt::format("What it shows: {}", fmt::join(sweep_picture_kinds(), ", ")))
-      ->type_name("KIND")
-      ->capture_default_str();
+  add_plot(command, sweep.plot, sweep.plot_kind, sweep_picture_kinds());
   command->add_flag("--no-skip", sweep.no_skip,
                     "Simulate every packet, also what must be as another was");
   add_progress(command, line);

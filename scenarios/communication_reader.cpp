@@ -8,7 +8,8 @@
 
 #include "core/collective_algorithms.h"
 #include "core/nccl_profile.h"
-#include "scenarios/workload_reader.h"
+#include "core/workload_names.h"
+#include "scenarios/did_you_mean.h"
 
 namespace gradhaul {
 namespace {
@@ -54,22 +55,18 @@ void read_algorithm(MappingReader& reader, const Workload& workload, const Clust
   for (const Algorithm algorithm : kAlgorithms) names.push_back(name_of(algorithm));
   names.push_back("auto");
   const std::span<const Algorithm> possible = algorithms_of(workload.collective);
-  const std::size_t index =
-      reader.choice("algorithm", {.otherwise = {chooses ? "auto" : name_of(possible.front())},
-                                  .available = names,
-                                  .unavailable = {}});
+  const std::size_t index = reader.choice(
+      "algorithm",
+      {.otherwise = {chooses ? "auto" : name_of(possible.front())}, .available = names});
   communication.choose_algorithm = index == kAlgorithms.size();
   communication.algorithm = communication.choose_algorithm ? possible.front() : kAlgorithms[index];
   const Algorithm running = running_algorithm(workload.collective, communication.algorithm);
   if (!has_algorithm(workload.collective, running)) {
-    std::string offer;
-    for (const Algorithm algorithm : possible) {
-      if (!offer.empty()) offer += algorithm == possible.back() ? " or " : ", ";
-      offer += name_of(algorithm);
-    }
+    std::vector<std::string> offer;
+    for (const Algorithm algorithm : possible) offer.emplace_back(name_of(algorithm));
     reader.report("algorithm",
                   fmt::format("algorithm: there is no {} of {}, which takes {}", name_of(running),
-                              collective_name(workload.collective), offer));
+                              name_of(workload.collective), join_or(offer)));
   } else if (cluster != nullptr) {
     check_levels(reader, running, *cluster);
   }

@@ -14,6 +14,7 @@
 #include "analysis/read_run.h"
 #include "analysis/write_file_whole.h"
 #include "scenarios/exit_status.h"
+#include "scenarios/result_files_command.h"
 
 namespace gradhaul {
 namespace {
@@ -26,29 +27,6 @@ std::optional<double> tolerance_of(std::string_view text) {
   const auto percent = number_of(text);
   if (!percent || *percent < 0 || *percent > 1000) return std::nullopt;
   return *percent / 100;
-}
-
-void check_outputs(const CompareOptions& options) {
-  if (!options.json.empty() && options.json == options.csv) {
-    throw FileError(options.json + ": --json and --csv cannot both write it");
-  }
-  for (const std::string& path : {options.json, options.csv}) {
-    if (!path.empty()) require_writable(path);
-  }
-}
-
-bool write_outputs(const CompareOptions& options, const Comparison& comparison,
-                   const CommandContext& context) {
-  try {
-    if (!options.json.empty()) {
-      write_file_whole(options.json, comparison_json_text(comparison, context.version));
-    }
-    if (!options.csv.empty()) write_file_whole(options.csv, comparison_csv(comparison));
-  } catch (const FileError& error) {
-    complain(error.what());
-    return false;
-  }
-  return true;
 }
 
 // Why there is nothing to judge; empty where there is.
@@ -85,17 +63,18 @@ int compare_files(const CompareOptions& options, const CommandContext& context) 
     complain("only one of the two can be standard input");
     return kBadInput;
   }
-  check_outputs(options);
+  const ResultFiles files{options.json, options.csv};
+  check_result_files(files);
   const Picture picture(options.picture, {"auto"}, context);
   ComparedRun predicted = read_run_file(options.predicted);
   ComparedRun measured = read_run_file(options.measured);
   const Comparison comparison = compare(std::move(predicted), std::move(measured), *tolerance);
   const bool printed = print(comparison_report(comparison, context.version));
   if (!printed) complain("standard output could not be written");
-  const bool written = write_outputs(options, comparison, context);
+  const auto json = [&] { return comparison_json_text(comparison, context.version); };
+  const bool written = write_texts(files, json, [&] { return comparison_csv(comparison); });
   // Of no rows there is no picture; why there are none is told below.
-  const bool drawn =
-      comparison.pairs.empty() || picture.draw(comparison_json_text(comparison, context.version));
+  const bool drawn = comparison.pairs.empty() || picture.draw(json);
   if (!printed || !written || !drawn) return kRunFailed;
   if (const std::string why = nothing_judged(comparison); !why.empty()) {
     complain(why);

@@ -66,4 +66,21 @@ std::vector<Problem> Problems::sorted() const {
 ConfigError::ConfigError(std::vector<Problem> problems)
     : std::runtime_error(lines_of(problems)), problems_(std::move(problems)) {}
 
+std::vector<Problem> told_at(std::vector<Problem> problems,
+                             const std::vector<std::string>& settings, const std::string& option) {
+  for (Problem& problem : problems) {
+    for (const std::string& setting : settings) {
+      if (problem.location.source != "--set " + setting) continue;
+      problem.location.source = option + " " + setting;
+    }
+  }
+  return problems;
+}
+
+void refuse(const std::string& source, const std::string& why) {
+  Problems problems;
+  problems.add({.source = source}, why);
+  throw ConfigError(problems.sorted());
+}
+
 }  // namespace gradhaul

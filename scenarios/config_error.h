@@ -51,4 +51,12 @@ class ConfigError : public std::runtime_error {
   std::vector<Problem> problems_;
 };
 
+// The problems of `settings` (PATH=VALUE), which were read as --set, told at the option that a user
+// gave them by: "--vary", "--against".
+std::vector<Problem> told_at(std::vector<Problem> problems,
+                             const std::vector<std::string>& settings, const std::string& option);
+
+// Throws the one thing that is wrong: with an option, or with a file as a whole.
+[[noreturn]] void refuse(const std::string& source, const std::string& why);
+
 }  // namespace gradhaul

@@ -15,6 +15,7 @@
 #include "analysis/stored_result.h"
 #include "analysis/write_file_whole.h"
 #include "scenarios/exit_status.h"
+#include "scenarios/guarded_command.h"
 #include "scenarios/interruption.h"
 #include "scenarios/quantity.h"
 #include "scenarios/references.h"
@@ -300,15 +301,7 @@ class Explainer {
     try {
       return read(asked.name, joined(asked.settings, options_.against));
     } catch (const ConfigError& error) {
-      std::vector<Problem> problems = error.problems();
-      for (Problem& problem : problems) {
-        for (const std::string& setting : options_.against) {
-          if (problem.location.source == "--set " + setting) {
-            problem.location.source = "--against " + setting;
-          }
-        }
-      }
-      throw ConfigError(std::move(problems));
+      throw ConfigError(told_at(error.problems(), options_.against, "--against"));
     }
   }
 
@@ -364,18 +357,7 @@ class Explainer {
 }  // namespace
 
 int run_explain(const ExplainOptions& options, const CommandContext& context) {
-  try {
-    return Explainer(options, context).explain();
-  } catch (const ConfigError& error) {
-    print_problems(error);
-    return kBadInput;
-  } catch (const FileError& error) {
-    complain(error.what());
-    return kBadInput;
-  } catch (const SimulationError& error) {
-    complain(fmt::format("the run failed: {}", error.what()));
-    return kRunFailed;
-  }
+  return guarded([&] { return Explainer(options, context).explain(); });
 }
 
 }  // namespace gradhaul

@@ -36,11 +36,8 @@ constexpr double kSlowestMemory = 200e6;
 const std::vector<std::string> kBackends{"loopback", "tcp", "verbs"};
 
 [[noreturn]] void refuse_backend(const std::string& backend) {
-  Problems problems;
-  problems.add({.source = "--backend " + backend},
-               fmt::format("there is no such backend{}; this version has {}",
-                           did_you_mean(backend, kBackends), join_or(kBackends)));
-  throw ConfigError(problems.sorted());
+  refuse("--backend " + backend, fmt::format("there is no such backend{}; this version has {}",
+                                             did_you_mean(backend, kBackends), join_or(kBackends)));
 }
 
 MeasureRequest request_of(const MeasureOptions& options, const MeasurePlan& plan,

@@ -11,6 +11,7 @@
 #include "analysis/run_description.h"
 #include "core/protocol.h"
 #include "scenarios/exit_status.h"
+#include "scenarios/guarded_command.h"
 #include "scenarios/measure_backends_command.h"
 #include "scenarios/measure_plan.h"
 #include "scenarios/result_files_command.h"
@@ -119,13 +120,11 @@ void refuse_flags(const MeasurePlan& plan) {
   std::string protocol(protocol_name(communication.protocol));
   if (communication.choose_protocol) protocol = "auto";
   if (protocol == "simple") return;
-  Problems problems;
-  problems.add({.source = plan.scenario.file},
-               fmt::format("protocol: {} can be predicted, not measured: LL and LL128 need kernels "
-                           "that poll flags among the data, which no backend has; measure with "
-                           "--set communication.protocol=simple",
-                           protocol));
-  throw ConfigError(problems.sorted());
+  refuse(plan.scenario.file,
+         fmt::format("protocol: {} can be predicted, not measured: LL and LL128 need kernels "
+                     "that poll flags among the data, which no backend has; measure with "
+                     "--set communication.protocol=simple",
+                     protocol));
 }
 
 int measure_scenario(const MeasureOptions& options, const CommandContext& context) {
@@ -152,13 +151,7 @@ int measure_scenario(const MeasureOptions& options, const CommandContext& contex
 
 int run_measure(const MeasureOptions& options, const CommandContext& context) {
   try {
-    return measure_scenario(options, context);
-  } catch (const ConfigError& error) {
-    print_problems(error);
-    return kBadInput;
-  } catch (const FileError& error) {
-    complain(error.what());
-    return kBadInput;
+    return guarded([&] { return measure_scenario(options, context); });
   } catch (const RanksDisagree& error) {
     if (!options.started_by_measure) complain(error.what());
     return kBadInput;

@@ -9,12 +9,6 @@
 namespace gradhaul {
 namespace {
 
-[[noreturn]] void refuse(const std::string& option, const std::string& why) {
-  Problems problems;
-  problems.add({.source = option}, why);
-  throw ConfigError(problems.sorted());
-}
-
 RankStart start_of(const MeasureOptions& options) {
   if (options.started_by_measure || options.rank) return RankStart::kByHand;
   return options.launched ? RankStart::kLauncher : RankStart::kThisProcess;

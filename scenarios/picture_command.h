@@ -3,6 +3,7 @@
 // Pictures of what a command wrote: drawn by analysis/plots/draw.py, in Python with matplotlib,
 // which may be missing.
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -26,9 +27,9 @@ class Picture {
   Picture(PictureOptions options, const std::vector<std::string>& kinds,
           const CommandContext& context);
 
-  // `json`: the text of a file that gradhaul writes with --json. Whether the picture was drawn, or
-  // none was asked for; what went wrong has been said.
-  bool draw(const std::string& json) const;
+  // `json`: the text of a file that gradhaul writes with --json, asked for where there is to be a
+  // picture. Whether it was drawn, or none was asked for; what went wrong has been said.
+  bool draw(const std::function<std::string()>& json) const;
 
  private:
   PictureOptions options_;

@@ -9,6 +9,7 @@
 #include "analysis/report.h"
 #include "analysis/run_description.h"
 #include "scenarios/exit_status.h"
+#include "scenarios/guarded_command.h"
 #include "scenarios/interruption.h"
 #include "scenarios/result_files_command.h"
 #include "scenarios/scenario.h"
@@ -79,9 +80,9 @@ int predict_scenario(const PredictOptions& options, const CommandContext& contex
   if (!printed) complain("standard output could not be written");
   const bool written =
       write_result_files(ResultFiles{options.json, options.csv}, prediction, scenario, context);
-  const bool drawn =
-      prediction.rows.empty() ||
-      picture.draw(result_json_text(prediction, record_of_scenario(scenario), context.version));
+  const bool drawn = prediction.rows.empty() || picture.draw([&] {
+    return result_json_text(prediction, record_of_scenario(scenario), context.version);
+  });
   const bool traced = trace.write(prediction);
   const bool captured = capture.write();
   if (!printed || !written || !drawn || !traced || !captured) return kRunFailed;
@@ -103,18 +104,7 @@ void complete_notes(const Scenario& scenario, Prediction& prediction) {
 }
 
 int run_predict(const PredictOptions& options, const CommandContext& context) {
-  try {
-    return predict_scenario(options, context);
-  } catch (const ConfigError& error) {
-    print_problems(error);
-    return kBadInput;
-  } catch (const FileError& error) {
-    complain(error.what());
-    return kBadInput;
-  } catch (const SimulationError& error) {
-    complain(fmt::format("the run failed: {}", error.what()));
-    return kRunFailed;
-  }
+  return guarded([&] { return predict_scenario(options, context); });
 }
 
 }  // namespace gradhaul

@@ -26,6 +26,18 @@ ScenarioRecord record_of_scenario(const Scenario& scenario) {
   return {scenario.name, as_utf8(scenario.file), scenario.sha256, scenario.effective()};
 }
 
+bool write_texts(const ResultFiles& files, const std::function<std::string()>& json,
+                 const std::function<std::string()>& csv) {
+  try {
+    if (!files.json.empty()) write_file_whole(files.json, json());
+    if (!files.csv.empty()) write_file_whole(files.csv, csv());
+  } catch (const FileError& error) {
+    complain(error.what());
+    return false;
+  }
+  return true;
+}
+
 std::vector<Expectation> expectations_of(const Scenario& scenario) {
   std::vector<Expectation> expectations;
   for (const ExpectedValue& expected : scenario.expectations) {

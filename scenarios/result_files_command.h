@@ -2,6 +2,7 @@
 
 // What commands that fill a table share: its files, and what the scenario expects of it.
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -26,21 +27,18 @@ void check_result_files(const ResultFiles& files);
 
 ScenarioRecord record_of_scenario(const Scenario& scenario);
 
-// `Result`: a Prediction or a Measurement. Whether both could be written; complains where not.
+// Writes those that are asked for. Whether all could be written; complains where not.
+bool write_texts(const ResultFiles& files, const std::function<std::string()>& json,
+                 const std::function<std::string()>& csv);
+
+// `Result`: a Prediction or a Measurement.
 template <typename Result>
 bool write_result_files(const ResultFiles& files, const Result& result, const Scenario& scenario,
                         const CommandContext& context) {
-  try {
-    if (!files.json.empty()) {
-      write_file_whole(files.json,
-                       result_json_text(result, record_of_scenario(scenario), context.version));
-    }
-    if (!files.csv.empty()) write_file_whole(files.csv, result_csv(result));
-  } catch (const FileError& error) {
-    complain(error.what());
-    return false;
-  }
-  return true;
+  return write_texts(
+      files,
+      [&] { return result_json_text(result, record_of_scenario(scenario), context.version); },
+      [&] { return result_csv(result); });
 }
 
 std::vector<Expectation> expectations_of(const Scenario& scenario);

@@ -8,26 +8,6 @@
 #include "sim/step_prediction.h"
 
 namespace gradhaul {
-namespace {
-
-bool write_files(const Scenario& scenario, const StepPrediction& result,
-                 const PredictOptions& options, const CommandContext& context) {
-  try {
-    if (!options.json.empty()) {
-      write_file_whole(options.json,
-                       step_result_text(result.prediction, *scenario.training_step, result.outcome,
-                                        record_of_scenario(scenario), context.version));
-    }
-    if (!options.csv.empty()) write_file_whole(options.csv, result_csv(result.prediction));
-  } catch (const FileError& error) {
-    complain(error.what());
-    return false;
-  }
-  return true;
-}
-
-}  // namespace
-
 int predict_training_step(const Scenario& scenario, PredictionRequest request,
                           const PredictOptions& options, const CommandContext& context) {
   StepPrediction result;
@@ -43,7 +23,12 @@ int predict_training_step(const Scenario& scenario, PredictionRequest request,
   const bool printed =
       print(step_report(result.prediction, *scenario.training_step, result.outcome, run));
   if (!printed) complain("standard output could not be written");
-  const bool written = write_files(scenario, result, options, context);
+  const auto json = [&] {
+    return step_result_text(result.prediction, *scenario.training_step, result.outcome,
+                            record_of_scenario(scenario), context.version);
+  };
+  const bool written =
+      write_texts({options.json, options.csv}, json, [&] { return result_csv(result.prediction); });
   if (!printed || !written) return kRunFailed;
   if (!result.prediction.interrupted) return kDone;
   complain("interrupted; the step was not finished");

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <exception>
 #include <optional>
 #include <set>
 
@@ -12,6 +11,7 @@
 #include "backends/bootstrap/exchange.h"
 #include "backends/spread/spread_points.h"
 #include "scenarios/exit_status.h"
+#include "scenarios/guarded_command.h"
 #include "scenarios/interruption.h"
 #include "scenarios/picture_command.h"
 #include "scenarios/result_files_command.h"
@@ -23,8 +23,6 @@ namespace gradhaul {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-void inform(const std::string& text) { fmt::print(stderr, "gradhaul: {}\n", text); }
 
 std::string journal_path(const SweepOptions& options) {
   if (!options.json.empty()) return options.json + ".partial";
@@ -86,7 +84,7 @@ class Sweep final : public PointSink {
     outcome.error = why + "; short of memory, fewer --jobs may help";
     sweep_.points[point].outcome = std::move(outcome);
   }
-  void on_news(const std::string& sentence) override { inform(sentence); }
+  void on_news(const std::string& sentence) override { complain(sentence); }
   void on_step() override { progress_->on_points(queue_.settled(), plan_.points, known_); }
 
  private:
@@ -111,10 +109,10 @@ class Sweep final : public PointSink {
       used.insert(key);
       ++known_;
     }
-    inform(fmt::format("going on: {} of {} points are in {} already", known_, plan_.points,
-                       journal_->path()));
+    complain(fmt::format("going on: {} of {} points are in {} already", known_, plan_.points,
+                         journal_->path()));
     if (const std::size_t others = journal_->kept().size() - used.size(); others > 0) {
-      inform(
+      complain(
           fmt::format("{} points in {} are of another scenario, other axes or another version, "
                       "and are left aside",
                       others, journal_->path()));
@@ -134,7 +132,7 @@ class Sweep final : public PointSink {
     sum_up();
     const bool printed = print(sweep_table(sweep_));
     if (!printed) complain("standard output could not be written");
-    const bool written = write_files() && picture_.draw(sweep_json_text(sweep_));
+    const bool written = write_files() && picture_.draw(json_);
     const std::vector<std::string> errors = sweep_errors(sweep_);
     for (const std::string& error : errors) complain(error);
     const bool unmet = tell_unmet();
@@ -171,15 +169,8 @@ class Sweep final : public PointSink {
   }
 
   bool write_files() const {
-    try {
-      const SweepOptions& options = plan_.options;
-      if (!options.json.empty()) write_file_whole(options.json, sweep_json_text(sweep_));
-      if (!options.csv.empty()) write_file_whole(options.csv, sweep_csv(sweep_));
-      return true;
-    } catch (const FileError& error) {
-      complain(error.what());
-      return false;
-    }
+    return write_texts({plan_.options.json, plan_.options.csv}, json_,
+                       [this] { return sweep_csv(sweep_); });
   }
 
   bool tell_unmet() const {
@@ -197,6 +188,7 @@ class Sweep final : public PointSink {
   const SweepPlan& plan_;
   const std::atomic<bool>& interrupted_;
   SweepResult sweep_;
+  const std::function<std::string()> json_ = [this] { return sweep_json_text(sweep_); };
   PointQueue queue_;
   Picture picture_;
   std::optional<ProgressBar> progress_;
@@ -224,13 +216,7 @@ const std::vector<std::string>& sweep_picture_kinds() {
 
 int run_sweep(const SweepOptions& options, const CommandContext& context) {
   try {
-    return sweep_scenario(options, context);
-  } catch (const ConfigError& error) {
-    print_problems(error);
-    return kBadInput;
-  } catch (const FileError& error) {
-    complain(error.what());
-    return kBadInput;
+    return guarded([&] { return sweep_scenario(options, context); });
   } catch (const std::runtime_error& error) {
     complain(fmt::format("the run failed: {}", error.what()));
     return kRunFailed;

@@ -85,15 +85,7 @@ Scenario scenario_at(const SweepPlan& plan, std::size_t point) {
   try {
     return read_scenario(request_for(plan, settings));
   } catch (const ConfigError& error) {
-    std::vector<Problem> problems = error.problems();
-    for (Problem& problem : problems) {
-      for (const std::string& setting : settings) {
-        if (problem.location.source == "--set " + setting) {
-          problem.location.source = "--vary " + setting;
-        }
-      }
-    }
-    throw ConfigError(std::move(problems));
+    throw ConfigError(told_at(error.problems(), settings, "--vary"));
   }
 }
 

@@ -19,20 +19,16 @@ using std::chrono_literals::operator""s;
 // A rank that has something to complain of need not wait long for somebody to tell.
 constexpr auto kComplaintDeadline = 5s;
 
-[[noreturn]] void refuse(const std::string& why) {
-  Problems problems;
-  problems.add({.source = "--rendezvous"}, why);
-  throw ConfigError(problems.sorted());
-}
-
 SocketAddress meeting_place(const SweepOptions& options) {
   if (!options.rendezvous.empty()) {
     const auto address = parse_socket_address(options.rendezvous);
-    if (!address) refuse(fmt::format("\"{}\" is not HOST:PORT", options.rendezvous));
+    if (!address)
+      refuse("--rendezvous", fmt::format("\"{}\" is not HOST:PORT", options.rendezvous));
     return *address;
   }
   if (options.launched->all_on_this_host) return {"127.0.0.1", port_of_job(*options.launched)};
   refuse(
+      "--rendezvous",
       fmt::format("{} put ranks on several hosts, or does not say that it did not, and they need "
                   "to be told where rank 0 listens: --rendezvous HOST:PORT, HOST being rank 0's",
                   options.launched->launcher));
@@ -68,7 +64,7 @@ int jobs_of(const SweepOptions& options) {
 std::optional<RankReception> reception_of(const SweepOptions& options) {
   if (!options.launched) {
     if (!options.rendezvous.empty()) {
-      refuse("is for ranks that mpirun or srun started, and none did");
+      refuse("--rendezvous", "is for ranks that mpirun or srun started, and none did");
     }
     return std::nullopt;
   }

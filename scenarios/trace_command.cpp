@@ -13,16 +13,9 @@
 #include "scenarios/did_you_mean.h"
 #include "scenarios/quantity.h"
 #include "sim/fabric.h"
-#include "sim/predict.h"
 
 namespace gradhaul {
 namespace {
-
-[[noreturn]] void fail(const std::string& option, const std::string& message) {
-  Problems problems;
-  problems.add({option}, message);
-  throw ConfigError(problems.sorted());
-}
 
 // The two sides of "a..b"; the same twice without dots.
 std::pair<std::string, std::string> sides(const std::string& text) {
@@ -34,8 +27,8 @@ std::pair<std::string, std::string> sides(const std::string& text) {
 Rank parse_rank(const std::string& text, int ranks, const std::string& option) {
   const Parsed<std::int64_t> count = parse_count(text);
   if (!count.value || *count.value < 0 || *count.value >= ranks) {
-    fail(option,
-         fmt::format("\"{}\" is no rank; there are 0 to {}, as 0,1 or 8..15", text, ranks - 1));
+    refuse(option,
+           fmt::format("\"{}\" is no rank; there are 0 to {}, as 0,1 or 8..15", text, ranks - 1));
   }
   return static_cast<Rank>(*count.value);
 }
@@ -44,13 +37,13 @@ std::int64_t parse_time(const std::string& text, std::int64_t otherwise,
                         const std::string& option) {
   if (text.empty()) return otherwise;
   const Parsed<std::int64_t> time = parse_quantity(text, Dimension::kTime);
-  if (!time.value) fail(option, fmt::format("\"{}\" {}", text, time.error));
+  if (!time.value) refuse(option, fmt::format("\"{}\" {}", text, time.error));
   return *time.value;
 }
 
 void check_links(const std::vector<std::string>& names, const RunRecorder& recorder,
                  const Cluster& cluster) {
-  const Fabric fabric(with_sized_topology(cluster));
+  const Fabric fabric(cluster);
   std::vector<std::string> all;
   for (const Link& link : fabric.links()) all.push_back(link.name);
   for (const std::string& name : names) {
@@ -61,8 +54,8 @@ void check_links(const std::vector<std::string>& names, const RunRecorder& recor
       return watching.watches({link, ""});
     });
     if (known) continue;
-    fail("--trace-links " + name, fmt::format("no link is called so{}; there are {} to {}",
-                                              did_you_mean(name, all), all.front(), all.back()));
+    refuse("--trace-links " + name, fmt::format("no link is called so{}; there are {} to {}",
+                                                did_you_mean(name, all), all.front(), all.back()));
   }
 }
 
@@ -86,7 +79,7 @@ std::set<Rank> parse_ranks(const std::string& text, int ranks, const std::string
     const auto [from, to] = sides(part);
     const Rank first = parse_rank(from, ranks, where);
     const Rank last = parse_rank(to, ranks, where);
-    if (last < first) fail(where, fmt::format("{} is before {}", last, first));
+    if (last < first) refuse(where, fmt::format("{} is before {}", last, first));
     for (Rank rank = first; rank <= last; ++rank) parsed.insert(rank);
   }
   return parsed;
@@ -96,13 +89,13 @@ std::pair<std::int64_t, std::int64_t> parse_window(const std::string& text,
                                                    const std::string& option) {
   const std::string where = option + " " + text;
   if (text.find("..") == std::string::npos) {
-    fail(where, "a window has two ends: 1ms..2ms, 1ms.. or ..2ms");
+    refuse(where, "a window has two ends: 1ms..2ms, 1ms.. or ..2ms");
   }
   const auto [from, to] = sides(text);
   const std::int64_t begin = parse_time(from, 0, where);
   const std::int64_t end = parse_time(to, std::numeric_limits<std::int64_t>::max(), where);
   if (begin < 0 || end <= begin) {
-    fail(where, "a window begins at 0 or later, and ends after it begins");
+    refuse(where, "a window begins at 0 or later, and ends after it begins");
   }
   return {begin, end};
 }
@@ -112,9 +105,9 @@ TraceRecording::TraceRecording(const TraceOptions& options, const Scenario& scen
     : file_(options.file), program_("gradhaul " + context.version), scenario_(scenario.name) {
   if (file_.empty()) return;
   if (scenario.fidelity != Fidelity::kPacket) {
-    fail("--trace " + file_,
-         "only simulation.fidelity=packet has slices and packets to trace; add --set "
-         "simulation.fidelity=packet");
+    refuse("--trace " + file_,
+           "only simulation.fidelity=packet has slices and packets to trace; add --set "
+           "simulation.fidelity=packet");
   }
   RecordingSettings settings;
   settings.most_events = options.most_events;

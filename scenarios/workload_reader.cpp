@@ -6,6 +6,8 @@
 #include <cmath>
 #include <optional>
 
+#include "core/workload_names.h"
+
 namespace gradhaul {
 namespace {
 
@@ -14,11 +16,14 @@ using TreeKind = TreeNode::Kind;
 constexpr std::int64_t kLargestSize = std::int64_t{1} << 50;  // 1 PiB
 constexpr std::size_t kMostSizes = 1000;
 
-constexpr std::array<std::string_view, 4> kDataTypeNames{"fp32", "fp16", "bf16", "int32"};
+constexpr std::array kDataTypes{DataType::kFp32, DataType::kFp16, DataType::kBf16,
+                                DataType::kInt32};
 
 ChoiceSpec datatypes(const Default& otherwise) {
+  std::vector<std::string_view> names;
+  for (const DataType type : kDataTypes) names.push_back(name_of(type));
   return {.otherwise = otherwise,
-          .available = {kDataTypeNames.begin(), kDataTypeNames.end()},
+          .available = names,
           .unavailable = {"fp64", "fp8_e4m3", "fp8_e5m2", "fp8", "int8", "uint8", "int64", "uint64",
                           "uint32"}};
 }
@@ -125,7 +130,7 @@ std::vector<Size> read_model(MappingReader reader, std::optional<DataType>& data
 void round_sizes(const std::vector<Size>& sizes, Workload& workload, Problems& problems,
                  std::vector<std::string>& notes) {
   const Bytes element = size_of(workload.datatype);
-  const std::string_view type = kDataTypeNames[static_cast<std::size_t>(workload.datatype)];
+  const std::string_view type = name_of(workload.datatype);
   for (const Size& size : sizes) {
     const Bytes whole{size.bytes.count / element.count * element.count};
     if (whole.count == 0) {
@@ -155,19 +160,13 @@ void check_alternatives(MappingReader& reader) {
 
 }  // namespace
 
-std::string_view collective_name(Collective collective) {
-  constexpr std::array<std::string_view, 6> kNames{"all_reduce", "reduce_scatter", "all_gather",
-                                                   "broadcast",  "all_to_all",     "send_recv"};
-  return kNames[static_cast<std::size_t>(collective)];
-}
-
 Workload read_workload(MappingReader& reader, std::vector<std::string>& notes) {
   Workload workload;
   constexpr std::array kCollectives{Collective::kAllReduce, Collective::kReduceScatter,
                                     Collective::kAllGather, Collective::kBroadcast,
                                     Collective::kAllToAll,  Collective::kSendRecv};
   std::vector<std::string_view> names;
-  for (const Collective collective : kCollectives) names.push_back(collective_name(collective));
+  for (const Collective collective : kCollectives) names.push_back(name_of(collective));
   workload.collective = kCollectives[reader.choice(
       "collective", {.otherwise = {"all_reduce"}, .available = names, .unavailable = {"reduce"}})];
   check_alternatives(reader);
@@ -182,16 +181,13 @@ Workload read_workload(MappingReader& reader, std::vector<std::string>& notes) {
   }
   reader.raw("model");
   if (auto read = read_sizes(reader); !read.empty()) sizes = std::move(read);
-  const std::string_view datatype_otherwise =
-      gradient ? kDataTypeNames[static_cast<std::size_t>(*gradient)] : "fp32";
+  const std::string_view datatype_otherwise = gradient ? name_of(*gradient) : "fp32";
   workload.datatype =
       static_cast<DataType>(reader.choice("datatype", datatypes({datatype_otherwise})));
   if (gradient && *gradient != workload.datatype && reader.good()) {
-    reader.report("datatype",
-                  fmt::format("datatype: {} is not the gradient's, {}; with a model, "
-                              "gradient_datatype says it",
-                              kDataTypeNames[static_cast<std::size_t>(workload.datatype)],
-                              datatype_otherwise));
+    reader.report("datatype", fmt::format("datatype: {} is not the gradient's, {}; with a model, "
+                                          "gradient_datatype says it",
+                                          name_of(workload.datatype), datatype_otherwise));
   }
   workload.reduction = static_cast<Reduction>(reader.choice(
       "reduction",

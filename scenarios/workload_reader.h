@@ -13,7 +13,4 @@ namespace gradhaul {
 // Adds a note for each size that is rounded down to whole elements.
 Workload read_workload(MappingReader& reader, std::vector<std::string>& notes);
 
-// As scenario files write it.
-std::string_view collective_name(Collective collective);
-
 }  // namespace gradhaul

@@ -8,24 +8,14 @@
 #include "core/nccl_profile.h"
 #include "core/nccl_tuner.h"
 #include "core/protocol.h"
-#include "core/topology_size.h"
 #include "sim/analytic_prediction.h"
 #include "sim/flow_prediction.h"
 #include "sim/plan_ranges.h"
 #include "sim/prediction_row.h"
+#include "sim/sized_cluster.h"
 
 namespace gradhaul {
 namespace {
-
-PredictionRequest sized(const PredictionRequest& request) {
-  PredictionRequest result = request;
-  if (request.cluster.nodes == 1) return result;
-  SizedTopology topology =
-      size_topology(request.cluster.network, request.cluster.nodes, request.cluster.node.nic_count);
-  if (!topology.errors.empty()) throw SimulationError(topology.errors.front());
-  result.cluster.network.topology = topology.topology;
-  return result;
-}
 
 std::vector<Communication> ways_of(const PredictionRequest& request) {
   std::vector<Algorithm> algorithms{request.communication.algorithm};
@@ -102,7 +92,8 @@ bool chooses_plan(const PredictionRequest& request) {
 }
 
 std::vector<std::vector<PlanWay>> weigh_plans(const PredictionRequest& request) {
-  const PredictionRequest whole = sized(request);
+  PredictionRequest whole = request;
+  whole.cluster = with_sized_topology(request.cluster);
   const std::vector<Communication> ways = ways_of(whole);
   const bool by_nccl = is_nccl_profile(whole.communication.profile);
   std::vector<std::vector<PlanWay>> all;

@@ -1,12 +1,12 @@
 #include "sim/predict.h"
 
-#include "core/topology_size.h"
 #include "sim/analytic_prediction.h"
 #include "sim/chosen_prediction.h"
 #include "sim/flow_prediction.h"
 #include "sim/job_prediction.h"
 #include "sim/packet_prediction.h"
 #include "sim/plan_choice.h"
+#include "sim/sized_cluster.h"
 #include "sim/tuner_prediction.h"
 
 namespace gradhaul {
@@ -28,16 +28,6 @@ Prediction predict_plan(const PredictionRequest& request) {
 }
 
 }  // namespace
-
-Cluster with_sized_topology(const Cluster& cluster) {
-  Cluster sized = cluster;
-  if (cluster.nodes > 1) {
-    SizedTopology topology = size_topology(cluster.network, cluster.nodes, cluster.node.nic_count);
-    if (!topology.errors.empty()) throw SimulationError(topology.errors.front());
-    sized.network.topology = topology.topology;
-  }
-  return sized;
-}
 
 Prediction predict(const PredictionRequest& request) {
   PredictionRequest sized = request;

@@ -8,9 +8,6 @@
 
 namespace gradhaul {
 
-// With what the scenario does not say of its topology. Throws SimulationError.
-Cluster with_sized_topology(const Cluster& cluster);
-
 // One row per size of the workload. Throws SimulationError.
 Prediction predict(const PredictionRequest& request);
 

@@ -2,24 +2,14 @@
 
 #include <algorithm>
 
-#include "core/topology_size.h"
 #include "sim/link_digest.h"
 #include "sim/run_cost.h"
+#include "sim/sized_cluster.h"
 #include "sim/step_messages.h"
 #include "sim/step_tasks.h"
 
 namespace gradhaul {
 namespace {
-
-PredictionRequest sized(const PredictionRequest& request) {
-  PredictionRequest result = request;
-  if (request.cluster.nodes == 1) return result;
-  SizedTopology topology =
-      size_topology(request.cluster.network, request.cluster.nodes, request.cluster.node.nic_count);
-  if (!topology.errors.empty()) throw SimulationError(topology.errors.front());
-  result.cluster.network.topology = topology.topology;
-  return result;
-}
 
 void describe(const PredictionRequest& request, const TrainingStep& step, StepOutcome& outcome) {
   const GpuModel& gpu = request.cluster.node.gpu;
@@ -71,7 +61,8 @@ void merge_rows(std::vector<ResultRow>& rows) {
 
 StepPrediction predict_step(const PredictionRequest& request, const TrainingStep& step) {
   const RunCostMeter meter;
-  const PredictionRequest whole = sized(request);
+  PredictionRequest whole = request;
+  whole.cluster = with_sized_topology(request.cluster);
   StepPrediction result;
   result.prediction.seed = request.seed;
   describe(whole, step, result.outcome);

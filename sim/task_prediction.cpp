@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/topology_size.h"
 #include "sim/link_sharing.h"
 #include "sim/path_report.h"
 #include "sim/run_cost.h"
+#include "sim/sized_cluster.h"
 #include "sim/task_world.h"
 #include "sim/world_report.h"
 
@@ -75,14 +75,6 @@ void check(const TaskWorld& world) {
   }
 }
 
-Cluster sized(Cluster cluster) {
-  if (cluster.nodes < 2) return cluster;
-  SizedTopology topology = size_topology(cluster.network, cluster.nodes, cluster.node.nic_count);
-  if (!topology.errors.empty()) throw SimulationError(topology.errors.front());
-  cluster.network.topology = topology.topology;
-  return cluster;
-}
-
 void add_notes(const TaskWorld& world, std::vector<std::string>& notes) {
   for (const TaskWiring& wiring : world.plan().wirings) {
     const auto& name =
@@ -103,7 +95,7 @@ TaskGraphResult predict_tasks(const PredictionRequest& request, const TaskGraph&
         "simulation.fidelity packet");
   }
   GRADHAUL_ASSERT(!graph.tasks.empty(), "there is something to do");
-  const Fabric fabric(sized(request.cluster));
+  const Fabric fabric(with_sized_topology(request.cluster));
   TaskWorld world(request, fabric, graph);
   TaskGraphResult result;
   while (!world.complete()) {

@@ -6,6 +6,7 @@
 #include "backends/bootstrap/wire_bytes.h"
 #include "backends/measure/test_pattern.h"
 #include "core/asked_row.h"
+#include "core/workload_names.h"
 
 namespace gradhaul {
 namespace {
@@ -15,24 +16,6 @@ constexpr std::uint64_t kCheckedSalt = 1;
 constexpr std::int64_t kPiece = 1 << 20;  // bytes filled or compared at once
 // Not what any run leaves: what nobody wrote counts as wrong.
 constexpr std::byte kUnwritten{0xa5};
-
-const char* collective_name(Collective collective) {
-  switch (collective) {
-    case Collective::kAllReduce:
-      return "all_reduce";
-    case Collective::kReduceScatter:
-      return "reduce_scatter";
-    case Collective::kAllGather:
-      return "all_gather";
-    case Collective::kBroadcast:
-      return "broadcast";
-    case Collective::kAllToAll:
-      return "all_to_all";
-    case Collective::kSendRecv:
-      return "send_recv";
-  }
-  return "collective";
-}
 
 // No slice is larger than a channel's share of the message, so no slot need be: where there are
 // many connections, slots that small messages hardly touch would cost more than these.
@@ -67,7 +50,7 @@ HalfRow::HalfRow(const MeasureRequest& request, const Communication& communicati
   run_.engine = {request.workload.datatype, request.workload.reduction, communication.slots,
                  slot_size};
   run_.timeout = request.timeout;
-  run_.what = std::string(collective_name(request.workload.collective)) + " of " +
+  run_.what = std::string(name_of(request.workload.collective)) + " of " +
               std::to_string(size.count) + " bytes" + (in_place ? " in place" : "");
 }
 

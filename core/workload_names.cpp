@@ -1,4 +1,4 @@
-#include "analysis/result_names.h"
+#include "core/workload_names.h"
 
 #include "core/assert.h"
 
