@@ -1,6 +1,7 @@
 #include "core/asked_row.h"
 
 #include "core/collective_algorithms.h"
+#include "core/listed_program.h"
 #include "core/protocol.h"
 
 namespace gradhaul {
@@ -9,7 +10,9 @@ ResultRow asked_row(const Workload& workload, const Communication& communication
                     int channels, Bytes size) {
   ResultRow row;
   row.collective = workload.collective;
-  row.algorithm = name_of(running_algorithm(workload.collective, communication.algorithm));
+  row.algorithm = communication.listed
+                      ? communication.listed->name
+                      : name_of(running_algorithm(workload.collective, communication.algorithm));
   row.protocol = protocol_name(communication.protocol);
   row.channels = channels;
   row.ranks = ranks;

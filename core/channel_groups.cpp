@@ -59,6 +59,8 @@ std::int64_t grouped_connections(std::size_t groups, Rank ranks, Collective coll
   switch (running_algorithm(collective, algorithm)) {
     case Algorithm::kPairwise:
       return times * ranks * (collective == Collective::kSendRecv ? 1 : others);
+    case Algorithm::kListed:
+      return times * ranks * others;  // at most
     case Algorithm::kTree:
     case Algorithm::kParameterServer:
       return times * 2 * others;  // up and down

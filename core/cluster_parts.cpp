@@ -8,20 +8,6 @@
 namespace gradhaul {
 namespace {
 
-// The number behind `prefix` and in front of `end`, both taken off; nothing where `text` does not
-// begin like that.
-std::optional<int> take_number(std::string_view& text, std::string_view prefix) {
-  if (!text.starts_with(prefix)) return std::nullopt;
-  const std::string_view digits = text.substr(prefix.size());
-  int number = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  const bool canonical = error == std::errc{} && digits.front() != '-' && digits.front() != '+' &&
-                         (digits.front() != '0' || end == digits.data() + 1);
-  if (!canonical) return std::nullopt;
-  text = digits.substr(static_cast<std::size_t>(end - digits.data()));
-  return number;
-}
-
 std::string device_name(std::string kind, int number) {
   kind += std::to_string(number);
   return kind;
@@ -74,6 +60,18 @@ std::optional<ClusterPart> node_part(const Cluster& cluster, int node, std::stri
 }
 
 }  // namespace
+
+std::optional<int> take_number(std::string_view& text, std::string_view prefix) {
+  if (!text.starts_with(prefix)) return std::nullopt;
+  const std::string_view digits = text.substr(prefix.size());
+  int number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  const bool canonical = error == std::errc{} && digits.front() != '-' && digits.front() != '+' &&
+                         (digits.front() != '0' || end == digits.data() + 1);
+  if (!canonical) return std::nullopt;
+  text = digits.substr(static_cast<std::size_t>(end - digits.data()));
+  return number;
+}
 
 std::optional<ClusterPart> find_part(const Cluster& cluster, std::string_view name) {
   if (const auto node = take_number(name, "node")) return node_part(cluster, *node, name);

@@ -22,6 +22,10 @@ struct ClusterPart {
   PcieLink pcie;  // kPcieLink, as narrow as what it hangs at makes it
 };
 
+// Takes "nic" and the number behind it off the front of a name, which is written as names are: no
+// sign, no zero before other digits. Nothing, and nothing taken: it begins with something else.
+std::optional<int> take_number(std::string_view& text, std::string_view prefix);
+
 // Nothing: the cluster has no part of this name, or no such link; a sized topology is required.
 std::optional<ClusterPart> find_part(const Cluster& cluster, std::string_view name);
 

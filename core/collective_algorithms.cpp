@@ -25,6 +25,8 @@ std::string_view name_of(Algorithm algorithm) {
       return "parameter_server";
     case Algorithm::kPairwise:
       return "pairwise";
+    case Algorithm::kListed:
+      return "listed";
   }
   assertion_failed("an algorithm", __FILE__, __LINE__, "no such algorithm");
 }

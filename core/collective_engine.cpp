@@ -9,6 +9,7 @@
 #include "core/engine_watch.h"
 #include "core/item_cursor.h"
 #include "core/lane.h"
+#include "core/operation_request.h"
 #include "core/repeated_growth.h"
 #include "core/stall_table.h"
 
@@ -50,6 +51,8 @@ class CollectiveEngine::Implementation {
   void on_connection(const Completion& completion);
   void return_slots(ConnectionId id);
   void advance(Lane& lane);
+  void advance_channel(Lane& lane);
+  void advance_other_channels();
   bool settle(Lane& lane);
   void start_items(Lane& lane);
   bool may_start(Lane& lane);
@@ -61,7 +64,8 @@ class CollectiveEngine::Implementation {
   bool finish_item(Lane& lane);
 
   const EngineSettings settings_;
-  const Bytes element_;
+  const OperationRequests requests_;
+  const bool crosses_channels_;
   EngineState state_;
   const ItemLoader loader_;
   Bytes slots_bytes_;
@@ -84,7 +88,8 @@ class CollectiveEngine::Implementation {
 CollectiveEngine::Implementation::Implementation(const Schedule& schedule, Rank rank,
                                                  const EngineSettings& settings)
     : settings_(settings),
-      element_(size_of(settings.datatype)),
+      requests_(settings, schedule.ranks()),
+      crosses_channels_(schedule.crosses_channels()),
       state_{schedule, rank, schedule.lanes(), {}, {}, {}},
       loader_(schedule, rank, state_.ends) {
   GRADHAUL_ASSERT(rank >= 0 && rank < schedule.ranks(), "no such rank");
@@ -190,6 +195,19 @@ void CollectiveEngine::Implementation::return_slots(ConnectionId id) {
 
 // Level-triggered: posts whatever the guards of this lane allow, then of those that waited for it.
 void CollectiveEngine::Implementation::advance(Lane& lane) {
+  advance_channel(lane);
+  if (crosses_channels_) advance_other_channels();
+}
+
+void CollectiveEngine::Implementation::advance_other_channels() {
+  for (std::size_t i = 0; i < state_.lanes.size();) {
+    const bool freed = state_.freed_by_other_channel(state_.lanes[i]);
+    if (freed) advance_channel(state_.lanes[i]);
+    i = freed ? 0 : i + 1;
+  }
+}
+
+void CollectiveEngine::Implementation::advance_channel(Lane& lane) {
   std::uint32_t due = 1U << lane.layout.number;
   while (due != 0) {
     Lane& next = state_.lane(lane.layout.channel, std::countr_zero(due));
@@ -207,7 +225,8 @@ bool CollectiveEngine::Implementation::settle(Lane& lane) {
     start_items(lane);
     post_sends(lane);
     finish_items(lane);
-    again = lane.finish.index != finished && lane.waits_on == lane.layout.number;
+    again = lane.finish.index != finished && lane.waits_on == lane.layout.number &&
+            lane.waits_in == lane.layout.channel;
   }
   finished_items_ += lane.finish.index - before;
   if (lane.finish.index != before && lane.finish.index == lane.layout.items) --unfinished_lanes_;
@@ -225,7 +244,7 @@ void CollectiveEngine::Implementation::start_items(Lane& lane) {
 
 bool CollectiveEngine::Implementation::may_start(Lane& lane) {
   const Item& item = lane.start.item;
-  lane.waits_on = -1;
+  lane.waits_on = lane.waits_in = -1;
   if (item.operation != Operation::kNone) {
     if (!lane.has_room_for(static_cast<std::size_t>(std::max(1, item.receive_count)))) return false;
     for (int i = 0; i < item.receive_count; ++i) {
@@ -235,40 +254,24 @@ bool CollectiveEngine::Implementation::may_start(Lane& lane) {
   }
   if (state_.dependency_met(lane, item)) return true;
   lane.waits_on = item.after->lane;
+  lane.waits_in = state_.channel_of(lane, *item.after);
   return false;
 }
 
 // Several receives are reduced one after the other, from the left.
 void CollectiveEngine::Implementation::post_operation(Lane& lane) {
   const Item& item = lane.start.item;
-  const Bytes offset = element_ * item.span.first;
-  const Bytes length = element_ * item.span.count;
-  ReduceRequest request;
-  request.stream = lane.layout.channel;
-  request.target = {Region::kOutput, offset};
-  request.left = {item.left, element_ * (item.span.first + item.left_shift)};
-  request.count = item.span.count;
-  request.datatype = settings_.datatype;
-  request.reduction = settings_.reduction;
+  ReduceRequest request = requests_.of(item, lane.layout.channel);
   if (item.receive_count == 0) {
     post_reduce(lane, request, -1);
     return;
   }
   for (int i = 0; i < item.receive_count; ++i) {
     const ConnectionId id = lane.start.connections[static_cast<std::size_t>(i)];
+    const Bytes length = requests_.element() * item.span.count;
     const std::int32_t slot = state_.connection(id).receiving.start(length.count);
     const Bytes slots = state_.end(id).slots_offset;
-    const BufferRef received{Region::kSlots, slots + settings_.slot_size * slot};
-    if (item.operation == Operation::kCopy) {
-      request.left = received;
-    } else {
-      request.kind = ReduceKind::kReduce;
-      if (i > 0) request.left = request.target;
-      request.right = received;
-      const bool divides = item.last_reduction && i + 1 == item.receive_count &&
-                           settings_.reduction == Reduction::kAvg;
-      if (divides) request.divisor = state_.schedule.ranks();
-    }
+    requests_.take_in(request, item, i, {Region::kSlots, slots + settings_.slot_size * slot});
     post_reduce(lane, request, id);
   }
 }
@@ -311,8 +314,8 @@ bool CollectiveEngine::Implementation::post_item_sends(Lane& lane) {
     const ItemSend& send = item.sends[static_cast<std::size_t>(i)];
     WriteRequest request;
     request.connection = id;
-    request.source = {send.source, element_ * send.span.first};
-    request.length = element_ * send.span.count;
+    request.source = {send.source, requests_.element() * send.span.first};
+    request.length = requests_.element() * send.span.count;
     GRADHAUL_ASSERT(request.length <= settings_.slot_size && request.length <= limits_.max_write,
                     "a slice fits its slot and one write");
     request.slot = window.post();

@@ -3,6 +3,7 @@
 // How it is to be communicated: the knobs of a collective library.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,11 +24,14 @@ enum class Algorithm : std::uint8_t {
   kRecursiveDoubling,
   kParameterServer,
   kPairwise,
+  kListed,  // Communication::listed
 };
 // Simple: data, then a flag that says how far it goes. LL and LL128: lines that carry flags of
 // their own (8 B with 4 B of data; 128 B with 120 B).
 enum class Protocol : std::uint8_t { kSimple, kLl, kLl128 };
 enum class RingOrder : std::uint8_t { kBalanced, kNccl, kListed };
+
+struct ListedProgram;  // core/listed_program.h
 
 struct Communication {
   std::string profile = "gradhaul";
@@ -47,6 +51,7 @@ struct Communication {
   RingOrder ring_order = RingOrder::kBalanced;
   // kListed: one ring for all channels, or one for each channel.
   std::vector<std::vector<Rank>> listed_rings;
+  std::shared_ptr<const ListedProgram> listed;  // of kListed
 };
 
 }  // namespace gradhaul

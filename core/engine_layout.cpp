@@ -26,7 +26,7 @@ class LayoutWalk {
     lane.channel = channel;
     lane.number = number;
     lane.items = schedule_.items(rank_, channel, number);
-    const std::int64_t slice = schedule_.items_per_slice(rank_, number);
+    const std::int64_t slice = schedule_.items_per_slice(rank_, channel, number);
     const std::int64_t step = slice * schedule_.slices_per_step(channel);
     for (std::int64_t first = 0; first < lane.items; first += step) {
       for (std::int64_t i = first; i < std::min(first + slice, lane.items); ++i) {

@@ -30,7 +30,7 @@ std::int64_t HierarchicalSchedule::steps(int lane) const {
   return lane == kAround ? 2 * std::int64_t{nodes()} - 1 : nodes();
 }
 
-std::int64_t HierarchicalSchedule::items_per_slice(Rank /*rank*/, int lane) const {
+std::int64_t HierarchicalSchedule::items_per_slice(Rank /*rank*/, int /*channel*/, int lane) const {
   switch (lane) {
     case kScatter:
     case kReduceLocally:
@@ -43,12 +43,12 @@ std::int64_t HierarchicalSchedule::items_per_slice(Rank /*rank*/, int lane) cons
 }
 
 std::int64_t HierarchicalSchedule::items(Rank rank, int channel, int lane) const {
-  return steps(lane) * slices_per_step(channel) * items_per_slice(rank, lane);
+  return steps(lane) * slices_per_step(channel) * items_per_slice(rank, channel, lane);
 }
 
 std::int64_t HierarchicalSchedule::index_of(int channel, int lane, std::int64_t step,
                                             std::int64_t slice, int batch) const {
-  return (step * slices_per_step(channel) + slice) * items_per_slice(0, lane) + batch;
+  return (step * slices_per_step(channel) + slice) * items_per_slice(0, channel, lane) + batch;
 }
 
 Span HierarchicalSchedule::span_of(const Place& place, int local, std::int64_t step) const {
@@ -62,7 +62,7 @@ Rank HierarchicalSchedule::peer(const Place& place, int distance) const {
 }
 
 Item HierarchicalSchedule::item(Rank rank, int channel, int lane, std::int64_t index) const {
-  const std::int64_t items = items_per_slice(rank, lane);
+  const std::int64_t items = items_per_slice(rank, channel, lane);
   const std::int64_t slices = slices_per_step(channel);
   Place place;
   place.rank = rank;

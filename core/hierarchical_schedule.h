@@ -41,7 +41,7 @@ class HierarchicalSchedule final : public Schedule {
   std::int64_t slices_per_step(int channel) const override {
     return plan_.slices_per_chunk(channel);
   }
-  std::int64_t items_per_slice(Rank rank, int lane) const override;
+  std::int64_t items_per_slice(Rank rank, int channel, int lane) const override;
 
  private:
   // Step, slice and item of that slice in its lane.

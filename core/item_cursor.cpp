@@ -11,7 +11,7 @@ void drop_empty_transfers(Item& item) {
     item.operation = Operation::kNone;
     item.receive_count = 0;
   }
-  GRADHAUL_ASSERT(item.operation != Operation::kReduce || item.receive_count >= 1,
+  GRADHAUL_ASSERT(item.operation != Operation::kReduce || item.receive_count >= 1 || item.right,
                   "a reduction has something to add");
   GRADHAUL_ASSERT(item.operation != Operation::kCopy || item.receive_count <= 1,
                   "a copy has one source");

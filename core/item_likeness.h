@@ -12,8 +12,8 @@ namespace gradhaul {
 template <typename Peer, typename Index>
 bool alike(const Item& a, const Item& b, Peer peer, Index index) {
   if (a.operation != b.operation || a.span.count != b.span.count ||
-      a.receive_count != b.receive_count || a.send_count != b.send_count ||
-      a.after.has_value() != b.after.has_value()) {
+      a.right.has_value() != b.right.has_value() || a.receive_count != b.receive_count ||
+      a.send_count != b.send_count || a.after.has_value() != b.after.has_value()) {
     return false;
   }
   for (std::size_t i = 0; i < static_cast<std::size_t>(a.receive_count); ++i) {

@@ -43,7 +43,8 @@ struct Lane {
   ItemCursor send;
   ItemCursor finish;
   unsigned posted_sends = 0;  // of the item at `send`, by bit
-  int waits_on = -1;          // the lane of this channel whose `finish` holds up `start`
+  int waits_on = -1;          // the lane whose `finish` holds up `start`, of this channel:
+  int waits_in = -1;          // mostly its own
   BoundedQueue<PostedOperation> operations;
 
  private:
@@ -75,13 +76,22 @@ struct EngineState {
     std::uint32_t waiting = 0;
     for (int number = 0; number < lanes_per_channel; ++number) {
       const Lane& other = lane(held_for.layout.channel, number);
-      if (&other != &held_for && other.waits_on == held_for.layout.number) waiting |= 1U << number;
+      const bool waits =
+          other.waits_on == held_for.layout.number && other.waits_in == held_for.layout.channel;
+      if (&other != &held_for && waits) waiting |= 1U << number;
     }
     return waiting;
   }
   bool dependency_met(const Lane& waiting, const Item& item) const {
-    return !item.after ||
-           lane(waiting.layout.channel, item.after->lane).finish.index > item.after->index;
+    return !item.after || lane(channel_of(waiting, *item.after), item.after->lane).finish.index >
+                              item.after->index;
+  }
+  bool freed_by_other_channel(const Lane& lane) const {
+    return lane.waits_on >= 0 && lane.waits_in != lane.layout.channel &&
+           dependency_met(lane, lane.start.item);
+  }
+  static int channel_of(const Lane& waiting, const Dependency& after) {
+    return after.channel < 0 ? waiting.layout.channel : after.channel;
   }
 };
 

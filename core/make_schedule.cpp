@@ -8,6 +8,7 @@
 #include "core/halving_doubling_schedule.h"
 #include "core/hierarchical_all_to_all_schedule.h"
 #include "core/hierarchical_schedule.h"
+#include "core/listed_schedule.h"
 #include "core/pairwise_schedule.h"
 #include "core/parameter_server_schedule.h"
 #include "core/recursive_doubling_schedule.h"
@@ -47,6 +48,7 @@ std::unique_ptr<Schedule> make_all_reduce(const ScheduleRequest& request,
     case Algorithm::kParameterServer:
       return std::make_unique<ParameterServerSchedule>(plan(1), request.ranks);
     case Algorithm::kPairwise:
+    case Algorithm::kListed:
       break;
   }
   GRADHAUL_ASSERT(false, "all_reduce has no such algorithm");
@@ -68,6 +70,11 @@ std::unique_ptr<Schedule> make_all_to_all(const ScheduleRequest& request,
 
 std::unique_ptr<Schedule> make_schedule(const ScheduleRequest& request,
                                         const Placement& placement) {
+  if (request.algorithm == Algorithm::kListed) {
+    GRADHAUL_ASSERT(request.listed != nullptr, "a listed algorithm is there");
+    return std::make_unique<ListedSchedule>(
+        request.listed, request.count, request.slot_size.count / size_of(request.datatype).count);
+  }
   GRADHAUL_ASSERT(
       has_algorithm(request.collective, running_algorithm(request.collective, request.algorithm)),
       "the collective has the algorithm");
@@ -109,6 +116,10 @@ Span result_of(Collective collective, std::int64_t count, Rank ranks, Rank rank)
 
 bool runs_in_place(Collective collective) {
   return collective != Collective::kAllToAll && collective != Collective::kSendRecv;
+}
+
+bool runs_in_place(Collective collective, const Communication& communication) {
+  return communication.listed ? communication.listed->in_place : runs_in_place(collective);
 }
 
 }  // namespace gradhaul

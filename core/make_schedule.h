@@ -19,6 +19,8 @@ struct ScheduleRequest {
   std::int64_t count = 0;  // elements of a rank's message
   DataType datatype = DataType::kFp32;
   Bytes slot_size{512 * 1024};
+  // Of kListed; `count` is then a multiple of its chunks.
+  std::shared_ptr<const ListedProgram> listed = nullptr;
 };
 
 // For what core/collective_algorithms.h has; anything else has been refused before. reduce_scatter,
@@ -34,5 +36,6 @@ Span result_of(Collective collective, std::int64_t count, Rank ranks, Rank rank)
 
 // Whether input and output may be the same memory.
 bool runs_in_place(Collective collective);
+bool runs_in_place(Collective collective, const Communication& communication);
 
 }  // namespace gradhaul

@@ -19,16 +19,17 @@ ParameterServerSchedule::ParameterServerSchedule(const MessagePlan& plan, Rank r
   GRADHAUL_ASSERT(ranks >= 2, "a server has somebody to serve");
 }
 
-std::int64_t ParameterServerSchedule::items_per_slice(Rank rank, int /*lane*/) const {
+std::int64_t ParameterServerSchedule::items_per_slice(Rank rank, int /*channel*/,
+                                                      int /*lane*/) const {
   return rank == kServer ? (ranks_ - 1 + kMaxPeersOfItem - 1) / kMaxPeersOfItem : 1;
 }
 
 std::int64_t ParameterServerSchedule::items(Rank rank, int channel, int lane) const {
-  return slices_per_step(channel) * items_per_slice(rank, lane);
+  return slices_per_step(channel) * items_per_slice(rank, channel, lane);
 }
 
 Item ParameterServerSchedule::item(Rank rank, int channel, int lane, std::int64_t index) const {
-  const std::int64_t batches = items_per_slice(rank, lane);
+  const std::int64_t batches = items_per_slice(rank, channel, lane);
   const Span span = plan_.slice(channel, 0, index / batches);
   if (rank == kServer) return at_server(lane, index, index % batches, span);
   Item item;
@@ -47,7 +48,7 @@ Item ParameterServerSchedule::item(Rank rank, int channel, int lane, std::int64_
 
 Item ParameterServerSchedule::at_server(int lane, std::int64_t index, std::int64_t batch,
                                         Span span) const {
-  const std::int64_t batches = items_per_slice(kServer, lane);
+  const std::int64_t batches = items_per_slice(kServer, 0, lane);
   const auto first = static_cast<Rank>(1 + batch * kMaxPeersOfItem);
   const int peers = std::min<int>(kMaxPeersOfItem, ranks_ - first);
   Item item;

@@ -29,7 +29,7 @@ class ParameterServerSchedule final : public Schedule {
   std::int64_t slices_per_step(int channel) const override {
     return plan_.slices_per_chunk(channel);
   }
-  std::int64_t items_per_slice(Rank rank, int lane) const override;
+  std::int64_t items_per_slice(Rank rank, int channel, int lane) const override;
 
  private:
   Item at_server(int lane, std::int64_t index, std::int64_t batch, Span span) const;

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <string>
 
@@ -19,6 +20,8 @@ namespace gradhaul {
 
 // kNcclTuner: NCCL's own estimate, and what NCCL would choose by it (core/nccl_tuner.h).
 enum class Fidelity : std::uint8_t { kPacket, kFlow, kAnalytic, kNcclTuner };
+
+struct GoalProgram;  // core/goal_program.h
 
 // Told some times in a second of computing how far it is.
 class ProgressSink {
@@ -37,6 +40,8 @@ struct PredictionRequest {
   // Packets: instead of one collective of all ranks, these; and who else is in the cluster.
   std::vector<Job> jobs;
   std::vector<BackgroundTraffic> background;
+  // Packets: instead of a collective, this program.
+  std::shared_ptr<const GoalProgram> goal;
   Fidelity fidelity = Fidelity::kPacket;
   std::uint64_t seed = 1;
   // Packets and flows: whether periods that recur are accounted for without being stepped through.

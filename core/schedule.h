@@ -3,7 +3,7 @@
 // Algorithms are data. A schedule is a pure function of (rank, channel, lane, index): which slices
 // are received from whom, what is done with them, where the result goes, to whom it is sent on, and
 // what it must wait for. One engine (core/collective_engine.h) runs them all with the same slots,
-// credits and slices; one checker (tests/oracles/symbolic_checker.h) proves them. Items are
+// credits and slices; one checker (core/symbolic_checker.h) proves them. Items are
 // computed, never stored: a rank's memory is O(peers).
 //
 // A lane is a stream of items of a channel that start in order; lanes of a channel never block each
@@ -28,7 +28,7 @@ inline constexpr int kMaxPeersOfItem = 4;
 enum class Operation : std::uint8_t {
   kNone,    // only sends
   kCopy,    // output[span] = what was received; without a receive: output[span] = left
-  kReduce,  // output[span] = left op received[0] op received[1] …, from the left
+  kReduce,  // output[span] = left op received[0] op received[1] …, from the left; or left op right
 };
 
 struct ItemReceive {
@@ -43,11 +43,18 @@ struct ItemSend {
   Span span;                        // as many elements as the peer's item receives
 };
 
-// Every item of `lane` (of the same rank and channel) up to and including `index` is finished: its
-// operation is done and its sends are written out (kWriteDone).
+// Every item of `lane` (of the same rank) up to and including `index` is finished: its operation is
+// done and its sends are written out (kWriteDone).
 struct Dependency {
   int lane = 0;
   std::int64_t index = 0;
+  int channel = -1;  // -1: the same; another one only where Schedule::crosses_channels()
+};
+
+// Elements of the rank's own memory, as many as an item's span and `shift` further on.
+struct LocalOperand {
+  Region region = Region::kOutput;
+  std::int64_t shift = 0;
 };
 
 struct Item {
@@ -57,6 +64,7 @@ struct Item {
   // Where `left` is: kOutput goes on with the sum that is there; `left_shift` elements after span.
   Region left = Region::kInput;
   std::int64_t left_shift = 0;
+  std::optional<LocalOperand> right;  // of a reduction without receives
   int receive_count = 0;
   int send_count = 0;
   std::array<ItemReceive, kMaxPeersOfItem> receives{};
@@ -77,7 +85,13 @@ class Schedule {
   // of each slice have the same peers and operations as those of the first one, and where these
   // transfer nothing the others don't either. One slice a step is always right, only slow.
   virtual std::int64_t slices_per_step(int /*channel*/) const { return 1; }
-  virtual std::int64_t items_per_slice(Rank /*rank*/, int /*lane*/) const { return 1; }
+  virtual std::int64_t items_per_slice(Rank /*rank*/, int /*channel*/, int /*lane*/) const {
+    return 1;
+  }
+  // Elements of memory behind the rank's output that its items work with.
+  virtual std::int64_t scratch(Rank /*rank*/) const { return 0; }
+  // Whether some item waits for one of another channel.
+  virtual bool crosses_channels() const { return false; }
 };
 
 }  // namespace gradhaul

@@ -39,6 +39,7 @@ struct Task {
   DataType datatype = DataType::kFp32;
   Reduction reduction = Reduction::kSum;
   Bytes size;
+  bool launches = true;  // a kernel for it; else one that runs already posts it
 
   // kCompute: kernels that take this long on each of these GPUs, if nothing else runs there.
   std::vector<int> gpus;

@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
+
+#include "core/cluster_parts.h"
 
 namespace gradhaul {
 namespace {
@@ -15,17 +16,6 @@ namespace {
 using TreeKind = TreeNode::Kind;
 
 constexpr std::int64_t kLargestMessage = (std::int64_t{1} << 31) - 1;
-
-// The number behind `word`, and what follows it.
-std::optional<int> number_after(std::string_view& text, std::string_view word) {
-  if (!text.starts_with(word)) return std::nullopt;
-  text.remove_prefix(word.size());
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || number < 0) return std::nullopt;
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  return number;
-}
 
 class BackgroundReader {
  public:
@@ -129,8 +119,8 @@ class BackgroundReader {
 
   std::optional<int> nic_of(const TreeNode& name) {
     std::string_view text = name.text;
-    const auto node = number_after(text, "node");
-    const auto nic = node ? number_after(text, ".nic") : std::nullopt;
+    const auto node = take_number(text, "node");
+    const auto nic = node ? take_number(text, ".nic") : std::nullopt;
     const Node& each = cluster_.node;
     if (nic && text.empty() && *node < cluster_.nodes && *nic < each.nic_count) {
       return *node * each.nic_count + *nic;

@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <span>
 
 #include "core/collective_algorithms.h"
 #include "core/nccl_profile.h"
+#include "core/protocol.h"
 #include "core/workload_names.h"
 #include "scenarios/did_you_mean.h"
+#include "scenarios/listed_algorithm_reader.h"
 
 namespace gradhaul {
 namespace {
@@ -48,9 +51,25 @@ void check_levels(MappingReader& reader, Algorithm algorithm, const Cluster& clu
                   name_of(algorithm), cluster.nodes < 2 ? "one node" : "one rank in each node"));
 }
 
-// `chooses`: where the key is left out, what takes least is chosen.
-void read_algorithm(MappingReader& reader, const Workload& workload, const Cluster* cluster,
-                    bool chooses, Communication& communication) {
+// One from a file; the protocol that it is written for is then the usual one.
+std::optional<Protocol> read_listed(MappingReader& reader, const Workload& workload,
+                                    const Cluster* cluster, Communication& communication) {
+  const int ranks = cluster == nullptr ? 0 : cluster->ranks();
+  const auto listed = read_listed_file(reader, "algorithm", workload.collective, ranks);
+  if (!listed) return std::nullopt;
+  communication.algorithm = Algorithm::kListed;
+  communication.listed = listed->program;
+  return listed->protocol;
+}
+
+// `chooses`: where the key is left out, what takes least is chosen. The protocol that goes with it.
+std::optional<Protocol> read_algorithm(MappingReader& reader, const Workload& workload,
+                                       const Cluster* cluster, bool chooses,
+                                       Communication& communication) {
+  if (const TreeNode* node = reader.node() == nullptr ? nullptr : reader.node()->find("algorithm");
+      node != nullptr && node->kind == TreeKind::kScalar && names_algorithm_file(node->text)) {
+    return read_listed(reader, workload, cluster, communication);
+  }
   std::vector<std::string_view> names;
   for (const Algorithm algorithm : kAlgorithms) names.push_back(name_of(algorithm));
   names.push_back("auto");
@@ -70,12 +89,16 @@ void read_algorithm(MappingReader& reader, const Workload& workload, const Clust
   } else if (cluster != nullptr) {
     check_levels(reader, running, *cluster);
   }
+  return std::nullopt;
 }
 
-void read_protocol(MappingReader& reader, bool chooses, Communication& communication) {
+void read_protocol(MappingReader& reader, bool chooses, std::optional<Protocol> usual,
+                   Communication& communication) {
   constexpr std::array kProtocols{Protocol::kSimple, Protocol::kLl, Protocol::kLl128};
   const std::size_t index =
-      reader.choice("protocol", {.otherwise = {chooses ? "auto" : "simple"},
+      reader.choice("protocol", {.otherwise = {usual     ? protocol_name(*usual)
+                                               : chooses ? "auto"
+                                                         : "simple"},
                                  .available = {"simple", "ll", "ll128", "auto"},
                                  .unavailable = {}});
   communication.choose_protocol = index == kProtocols.size();
@@ -87,6 +110,12 @@ void read_channels(MappingReader& reader, Communication& communication) {
       "channels",
       {.otherwise = {"auto"}, .least = 1, .most = kMostChannels, .words = {{"auto", 0}}});
   if (channels > 0) communication.channels = static_cast<int>(channels);
+  if (!communication.listed) return;
+  if (communication.channels && channels != communication.listed->channels) {
+    reader.report("channels", fmt::format("channels: {} has {}", communication.listed->name,
+                                          communication.listed->channels));
+  }
+  communication.channels = communication.listed->channels;
 }
 
 // That of the protocol; where that is to be chosen, each has its own.
@@ -258,10 +287,13 @@ Communication read_communication(MappingReader& reader, const Workload& workload
   read_profile(reader, communication);
   // NCCL chooses whatever it is not held to.
   const bool chooses = tuned || is_nccl_profile(communication.profile);
-  read_algorithm(reader, workload, cluster, chooses, communication);
-  read_protocol(reader, chooses, communication);
+  const auto usual = read_algorithm(reader, workload, cluster, chooses, communication);
+  read_protocol(reader, chooses, usual, communication);
   read_channels(reader, communication);
   read_slots(reader, workload, communication);
+  if (communication.listed && communication.slots > 0) {
+    check_listed_program(reader, "algorithm", communication.listed, communication.slots);
+  }
   read_fixed(reader);
   read_ring_order(reader, cluster, communication);
   read_unheeded(reader);

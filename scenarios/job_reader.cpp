@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "scenarios/communication_reader.h"
+#include "scenarios/listed_algorithm_reader.h"
 #include "scenarios/workload_reader.h"
 
 namespace gradhaul {
@@ -192,6 +193,9 @@ class JobReader {
     MappingReader communication(&mapping.node, reader.owner(), mapping.shown, reader.problems(),
                                 "communication");
     job.communication = read_communication(communication, job.workload, &ranks_of_job, false);
+    if (job.communication.listed) {
+      fit_sizes(communication, "algorithm", *job.communication.listed, job.workload, notes_);
+    }
   }
 
   void check_room(const TreeNode& list) {

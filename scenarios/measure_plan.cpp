@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "core/listed_program.h"
 #include "scenarios/quantity.h"
 
 namespace gradhaul {
@@ -114,6 +115,9 @@ std::vector<std::pair<std::string, std::string>> agreed_values(const MeasureOpti
       {"--iterations", count(options.iterations)},
       {"--warmup", count(options.warmup)},
   };
+  if (const auto& listed = plan.scenario.communication.listed) {
+    values.emplace_back("file of communication.algorithm (sha256)", listed->digest);
+  }
   flatten("", plan.scenario.effective(), values);
   return values;
 }
@@ -147,6 +151,9 @@ MeasurePlan plan_of(const MeasureOptions& options, const CommandContext& context
            "a training step is predicted only; what one of its messages takes can be measured, as "
            "with --set workload.size=" +
                format_bytes(plan.scenario.workload.sizes.front()));
+  }
+  if (plan.scenario.goal) {
+    refuse("workload.goal", "a program is simulated only (gradhaul predict)");
   }
   refuse_simulated_only(plan.scenario);
   if (replaces_ranks(options, plan.start, plan.scenario)) {

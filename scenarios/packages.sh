@@ -3,7 +3,7 @@
 # Sourced by scenarios/run.sh, tests/run.sh, tests/bench/run.sh and tests/soft_roce/run.sh.
 
 build_packages=(build-essential cmake ninja-build libcli11-dev libfmt-dev libibverbs-dev
-                libsimgrid-dev libyaml-cpp-dev nlohmann-json3-dev)
+                libpugixml-dev libsimgrid-dev libyaml-cpp-dev nlohmann-json3-dev)
 test_packages=(clang-format git libbenchmark-dev libgmock-dev libgtest-dev openmpi-bin python3
                python3-matplotlib tshark)
 # To render pages; Ubuntu has no package of this name, and tests that take it are skipped without.

@@ -17,8 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uintmax_t kLargestFile = 16U << 20;
-
 struct ReferencePath {
   std::string_view path;
   std::string_view kind;
@@ -92,7 +90,7 @@ void Library::resolve(TreeNode& value, std::string_view kind, Problems& problems
   value.kind = TreeNode::Kind::kBroken;
   fs::path path = folder_ / kind / (name + ".yaml");
   if (is_path(name)) {
-    path = asked_by.option() ? fs::path(name) : fs::path(asked_by.source).parent_path() / name;
+    path = path_beside(value);
   } else if (name.empty() || !is_there(path)) {
     problems.add(asked_by, unknown_name(name, kind, names(kind)));
     return;
@@ -121,18 +119,24 @@ void Library::resolve_all(TreeNode& scenario, Problems& problems) const {
   }
 }
 
+fs::path path_beside(const TreeNode& value) {
+  if (value.location.option()) return value.text;
+  return fs::path(value.location.source).parent_path() / value.text;
+}
+
 std::optional<std::string> read_file(const fs::path& path, const Location& asked_by,
-                                     Problems& problems) {
+                                     Problems& problems, FileLimit limit) {
   const auto fail = [&](std::string_view why) {
     problems.add(asked_by, fmt::format("cannot read {}: {}", path.string(), why));
     return std::nullopt;
   };
+  const std::string too_large = fmt::format("it is too large for {}", limit.what);
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (!fs::exists(status)) return fail(error ? error.message() : "no such file");
   if (fs::is_directory(status)) return fail("it is a folder");
-  if (fs::is_regular_file(status) && fs::file_size(path, error) > kLargestFile) {
-    return fail("it is too large for a scenario");
+  if (fs::is_regular_file(status) && fs::file_size(path, error) > limit.bytes) {
+    return fail(too_large);
   }
   errno = 0;
   std::ifstream stream(path, std::ios::binary);
@@ -140,8 +144,8 @@ std::optional<std::string> read_file(const fs::path& path, const Location& asked
   std::string text;
   std::istreambuf_iterator<char> at(stream);
   // Bounded: a pipe or a device has no size to ask for.
-  for (; at != std::istreambuf_iterator<char>() && text.size() <= kLargestFile; ++at) text += *at;
-  if (text.size() > kLargestFile) return fail("it is too large for a scenario");
+  for (; at != std::istreambuf_iterator<char>() && text.size() <= limit.bytes; ++at) text += *at;
+  if (text.size() > limit.bytes) return fail(too_large);
   return text;
 }
 

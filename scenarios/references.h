@@ -37,8 +37,20 @@ class Library {
   std::filesystem::path folder_;
 };
 
+// The path that a value of a scenario is: relative to the file where it is written, or of an option
+// to the working directory.
+std::filesystem::path path_beside(const TreeNode& value);
+
+// The most that is read of a file in bytes, and of what it is too large if it is larger.
+struct FileLimit {
+  std::size_t bytes = 0;
+  const char* what = "";
+};
+constexpr FileLimit kScenarioLimit{16U << 20U, "a scenario"};
+constexpr FileLimit kResultLimit{256U << 20U, "a result"};
+
 // The whole text of a file; reports why it cannot be read.
 std::optional<std::string> read_file(const std::filesystem::path& path, const Location& asked_by,
-                                     Problems& problems);
+                                     Problems& problems, FileLimit limit = kScenarioLimit);
 
 }  // namespace gradhaul

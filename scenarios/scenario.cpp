@@ -11,12 +11,13 @@
 #include "core/collective_algorithms.h"
 #include "core/nccl_profile.h"
 #include "core/placement.h"
-#include "core/topology_size.h"
 #include "scenarios/annotations.h"
 #include "scenarios/background_reader.h"
 #include "scenarios/cluster_reader.h"
 #include "scenarios/communication_reader.h"
+#include "scenarios/goal_reader.h"
 #include "scenarios/job_reader.h"
+#include "scenarios/listed_algorithm_reader.h"
 #include "scenarios/references.h"
 #include "scenarios/settings.h"
 #include "scenarios/sha256.h"
@@ -34,14 +35,10 @@ void require(MappingReader& reader, std::string_view key, std::string_view examp
 
 std::int64_t flows_of(const Scenario& scenario, Algorithm algorithm) {
   const Collective collective = scenario.workload.collective;
-  Cluster cluster = scenario.cluster;
+  const Cluster& cluster = scenario.cluster;
   const std::int64_t flows =
       grouped_connections(1, cluster.ranks(), collective, algorithm, cluster.ranks_per_node);
   if (flows > kMostGroupedConnections) return flows;
-  if (cluster.nodes > 1) {
-    cluster.network.topology =
-        size_topology(cluster.network, cluster.nodes, cluster.node.nic_count).topology;
-  }
   Communication communication = scenario.communication;
   communication.algorithm = algorithm;
   const Placement placement = place(cluster, communication, collective);
@@ -55,6 +52,7 @@ void check_flows(MappingReader& reader, const Scenario& scenario) {
   std::int64_t flows = flows_of(scenario, scenario.communication.algorithm);
   if (scenario.communication.choose_algorithm) {
     for (const Algorithm algorithm : algorithms_of(scenario.workload.collective)) {
+      if (!has_levels(algorithm, scenario.cluster)) continue;
       flows = std::max(flows, flows_of(scenario, algorithm));
     }
   }
@@ -89,6 +87,16 @@ void read_simulation(MappingReader reader, bool understood, Scenario& scenario) 
                             .least = 0,
                             .most = std::numeric_limits<std::int64_t>::max(),
                             .words = {}}));
+  if (scenario.communication.listed && scenario.fidelity != Fidelity::kPacket) {
+    reader.report("fidelity",
+                  "fidelity: an algorithm from a file is simulated packet by packet; "
+                  "packet is the one that goes with it");
+    understood = false;
+  }
+  if (scenario.goal && scenario.fidelity != Fidelity::kPacket) {
+    reader.report("fidelity", "fidelity: only packet runs a program (workload.goal)");
+    understood = false;
+  }
   if (understood && scenario.fidelity == Fidelity::kFlow) check_flows(reader, scenario);
   if (understood && scenario.fidelity == Fidelity::kNcclTuner) {
     if (const std::string problem = tuner_problem(scenario); !problem.empty()) {
@@ -145,8 +153,28 @@ void show_axes(MappingReader& reader, Scenario& scenario) {
                   points_of(scenario.axes)));
 }
 
+// What it sends, and to whom, it says itself.
+void read_goal_into(MappingReader& workload, Scenario& scenario) {
+  scenario.goal = read_goal_file(workload, "goal");
+  for (const char* key :
+       {"collective", "size", "model", "datatype", "reduction", "training_step"}) {
+    if (workload.has(key)) {
+      workload.report(key, fmt::format("\"{}\" is of one collective, and \"goal\" names a program "
+                                       "that says what is sent; keep one of them",
+                                       key));
+    }
+    workload.raw(key);
+  }
+  workload.finish();
+  scenario.workload.collective = Collective::kSendRecv;
+  scenario.workload.datatype = DataType::kBf16;
+  const Bytes sent = scenario.goal ? scenario.goal->bytes_sent_per_rank() : Bytes{};
+  scenario.workload.sizes = {std::max(sent, size_of(DataType::kBf16))};
+}
+
 void read_workload_into(MappingReader& workload, Scenario& scenario) {
   const std::size_t before = workload.problems().size();
+  if (workload.has("goal")) return read_goal_into(workload, scenario);
   scenario.training_step = read_training_step(workload);
   if (!scenario.training_step) {
     scenario.workload = read_workload(workload, scenario.notes);
@@ -175,6 +203,13 @@ void read_company(MappingReader& reader, bool understood, Scenario& scenario) {
     reader.raw("background");
     return;
   }
+  for (const char* key : {"jobs", "background"}) {
+    if (!scenario.goal || !lists_any(reader, key)) continue;
+    reader.report(key,
+                  fmt::format("{}: a program (workload.goal) has the cluster to itself in this "
+                              "version",
+                              key));
+  }
   if (scenario.training_step && lists_any(reader, "jobs")) {
     reader.report("jobs",
                   "jobs: beside a training step no jobs are available in this version; keep one of "
@@ -195,6 +230,32 @@ void read_company(MappingReader& reader, bool understood, Scenario& scenario) {
                            fmt::format("{}: only fidelity packet simulates several of them beside "
                                        "each other",
                                        key));
+  }
+}
+
+// What the plan is for.
+void check_communication(MappingReader& communication, bool understood, Scenario& scenario) {
+  if (understood && is_nccl_profile(scenario.communication.profile)) {
+    if (const std::string problem = tuner_problem(scenario); !problem.empty()) {
+      communication.report("profile", fmt::format("profile: {}", problem));
+    }
+  }
+  if (scenario.communication.listed) {
+    if (scenario.training_step) {
+      communication.report("algorithm",
+                           "algorithm: a file lists one collective of one number of ranks; a "
+                           "training step has several, and takes an algorithm by its name");
+    }
+    fit_sizes(communication, "algorithm", *scenario.communication.listed, scenario.workload,
+              scenario.notes);
+  }
+  if (scenario.goal && (communication.has("algorithm") || communication.has("ring_order"))) {
+    scenario.notes.emplace_back(
+        "A program (workload.goal) says itself who sends to whom: communication.algorithm and "
+        "ring_order are of collectives.");
+  }
+  if ((scenario.training_step || scenario.goal) && chooses(scenario.communication)) {
+    communication.report("algorithm", fmt::format("algorithm: {}", kNothingToChoose));
   }
 }
 
@@ -227,19 +288,14 @@ void read_whole(const TreeNode& tree, Scenario& scenario, Problems& problems) {
   if (scenario.training_step && understood != nullptr && problems.empty()) {
     check_training_step(*workload, *scenario.training_step, *understood, scenario.notes);
   }
+  if (scenario.goal && understood != nullptr) {
+    check_goal(*workload, "goal", *scenario.goal, *understood);
+  }
   MappingReader communication = reader.mapping("communication");
   const TreeNode* fidelity = tree.find_path("simulation.fidelity");
   const bool tuned = fidelity != nullptr && fidelity->text == "nccl-tuner";
   scenario.communication = read_communication(communication, scenario.workload, understood, tuned);
-  if (understood != nullptr && problems.empty() &&
-      is_nccl_profile(scenario.communication.profile)) {
-    if (const std::string problem = tuner_problem(scenario); !problem.empty()) {
-      communication.report("profile", fmt::format("profile: {}", problem));
-    }
-  }
-  if (scenario.training_step && chooses(scenario.communication)) {
-    communication.report("algorithm", fmt::format("algorithm: {}", kNothingToChoose));
-  }
+  check_communication(communication, understood != nullptr && problems.empty(), scenario);
   auto& shown = scenario.filled.children;
   if (reader.has("cluster")) {
     shown.splice(shown.end(), shown, std::prev(shown.end(), 2));
@@ -290,6 +346,7 @@ PredictionRequest request_of(const Scenario& scenario) {
   request.communication = scenario.communication;
   request.jobs = scenario.jobs;
   request.background = scenario.background;
+  request.goal = scenario.goal;
   request.fidelity = scenario.fidelity;
   request.seed = scenario.seed;
   return request;

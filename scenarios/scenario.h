@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +28,8 @@ struct Scenario {
   std::string sha256;  // of the file alone
   // A whole step instead of one collective; `workload` is its largest bucket's then.
   std::optional<TrainingStep> training_step;
+  // A program instead of a collective; `workload` is as large as what a rank sends then.
+  std::shared_ptr<const GoalProgram> goal;
   Workload workload;
   Communication communication;
   Cluster cluster;

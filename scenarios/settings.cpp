@@ -108,8 +108,10 @@ void drop_alternative(TreeNode& scenario, const Setting& setting) {
   if (key == "size" || key == "model") {
     drop(key == "size" ? "model" : "size");
     drop("training_step");
-  } else if (key == "training_step") {
+    drop("goal");
+  } else if (key == "training_step" || key == "goal") {
     for (const char* name : {"collective", "size", "model", "datatype", "reduction"}) drop(name);
+    drop(key == "goal" ? "training_step" : "goal");
   }
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/goal_program.h"
+#include "core/listed_program.h"
 #include "scenarios/sha256.h"
 
 namespace gradhaul {
@@ -91,7 +93,10 @@ Scenario scenario_at(const SweepPlan& plan, std::size_t point) {
 
 std::string key_of(const SweepPlan& plan, const Scenario& scenario) {
   return sha256(fmt::format(
-      "{}\n{}\n{}", plan.version, plan.options.no_skip,
+      "{}\n{}\n{}\n{}", plan.version, plan.options.no_skip,
+      fmt::format("{}{}",
+                  scenario.communication.listed ? scenario.communication.listed->digest : "",
+                  scenario.goal ? scenario.goal->digest : ""),
       scenario.effective().dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)));
 }
 

@@ -181,6 +181,7 @@ ScheduleRequest schedule_request(const PredictionRequest& request, std::int64_t 
   asked.count = count;
   asked.datatype = request.workload.datatype;
   asked.slot_size = request.communication.slot_size;
+  asked.listed = request.communication.listed;
   return asked;
 }
 

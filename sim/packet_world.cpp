@@ -49,7 +49,8 @@ PacketWorld::PacketWorld(const PredictionRequest& request, const Fabric& fabric,
   incomplete_ = not_begun_ = static_cast<Rank>(engines_.size());
   engine_.draw_marks_by(request.seed);
   // Draws, and rates that grow with time, do not recur.
-  if (request.skip_recurrences && !request.cluster.network.congestion.dcqcn) {
+  if (request.skip_recurrences && !request.cluster.network.congestion.dcqcn &&
+      !plan_.schedule->crosses_channels()) {
     recurrence_.emplace(RunState{engine_, *transport_, *kernels_, memory_, blame_, engines_});
   }
 }

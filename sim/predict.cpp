@@ -3,6 +3,7 @@
 #include "sim/analytic_prediction.h"
 #include "sim/chosen_prediction.h"
 #include "sim/flow_prediction.h"
+#include "sim/goal_prediction.h"
 #include "sim/job_prediction.h"
 #include "sim/packet_prediction.h"
 #include "sim/plan_choice.h"
@@ -32,6 +33,7 @@ Prediction predict_plan(const PredictionRequest& request) {
 Prediction predict(const PredictionRequest& request) {
   PredictionRequest sized = request;
   sized.cluster = with_sized_topology(request.cluster);
+  if (request.goal) return predict_goal(sized);
   if (!request.jobs.empty() || !request.background.empty()) return predict_jobs(sized);
   const bool tuned = request.fidelity == Fidelity::kNcclTuner;
   if (!tuned && chooses_plan(sized)) return predict_chosen(sized, predict_plan);

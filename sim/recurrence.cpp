@@ -47,7 +47,7 @@ Recurrence::Recurrence(const RunState& run) : run_(run) {
   }
   const LaneLayout& longest = probed.lanes[lane_].layout;
   step_ = probed.schedule.slices_per_step(longest.channel) *
-          probed.schedule.items_per_slice(probed.rank, longest.number);
+          probed.schedule.items_per_slice(probed.rank, longest.channel, longest.number);
 }
 
 std::int64_t Recurrence::place() const {

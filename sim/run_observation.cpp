@@ -21,7 +21,7 @@ class RunObservation::RankObservation final : public EngineObserver {
   void on_send(const ObservedItem& item, ConnectionId connection) override {
     const auto place = static_cast<std::size_t>(connection);
     const std::int64_t since = std::exchange(held_since_[place], -1);
-    next_.place = all_.places_.place_of(item);
+    next_.place = all_.places_.place_of(rank_, item);
     next_.sequence = sent_[place]++;
     next_.posted = all_.engine_.now();
     next_.ready = since < 0 ? next_.posted : since;
@@ -29,7 +29,7 @@ class RunObservation::RankObservation final : public EngineObserver {
   void on_operation(const ObservedItem& item, ConnectionId receive) override {
     operation_ = {};
     operation_.rank = rank_;
-    operation_.place = all_.places_.place_of(item);
+    operation_.place = all_.places_.place_of(rank_, item);
     operation_.receives = receive >= 0;
     if (receive < 0) return;
     operation_.connection = ends_[static_cast<std::size_t>(receive)].key;

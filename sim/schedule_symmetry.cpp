@@ -39,11 +39,11 @@ bool ScheduleChecker::same_item(const Item& item, const Item& image) const {
 // tells.
 bool ScheduleChecker::same_items(const std::vector<Seat>& round, int lane) const {
   const std::int64_t slices = schedule_.slices_per_step(round[0].channel);
-  const std::int64_t slice = schedule_.items_per_slice(round[0].rank, lane);
+  const std::int64_t slice = schedule_.items_per_slice(round[0].rank, round[0].channel, lane);
   const std::int64_t items = schedule_.items(round[0].rank, round[0].channel, lane);
   for (const auto& [rank, channel] : round) {
     if (schedule_.slices_per_step(channel) != slices ||
-        schedule_.items_per_slice(rank, lane) != slice ||
+        schedule_.items_per_slice(rank, channel, lane) != slice ||
         schedule_.items(rank, channel, lane) != items) {
       return false;
     }

@@ -32,9 +32,13 @@ const std::vector<std::int64_t>& SlicePlaces::beginnings(int channel) {
   std::int64_t looked_at = 0;
   for (Rank rank = 0; rank < schedule_.ranks() && looked_at < kEnoughItems; ++rank) {
     for (int lane = 0; lane < schedule_.lanes(); ++lane) {
+      // All items of the first slice of each step: they may differ in where they begin.
+      const std::int64_t slice = schedule_.items_per_slice(rank, channel, lane);
       const std::int64_t items = schedule_.items(rank, channel, lane);
-      for (std::int64_t i = 0; i < items; i += step, ++looked_at) {
-        add_beginnings(schedule_.item(rank, channel, lane, i), found);
+      for (std::int64_t first = 0; first < items; first += step * slice, looked_at += slice) {
+        for (std::int64_t i = first; i < first + slice; ++i) {
+          add_beginnings(schedule_.item(rank, channel, lane, i), found);
+        }
       }
     }
   }
@@ -50,10 +54,11 @@ std::int64_t SlicePlaces::chunk_of(int channel, const Span& span) {
   return std::max<std::int64_t>(0, (after - begin.begin()) - 1);
 }
 
-SlicePlace SlicePlaces::place_of(const ObservedItem& item) {
+SlicePlace SlicePlaces::place_of(Rank rank, const ObservedItem& item) {
   const std::int64_t slices = schedule_.slices_per_step(item.channel);
-  return {item.channel, item.lane, item.index / slices, chunk_of(item.channel, item.span),
-          item.index % slices};
+  const std::int64_t slice = item.index / schedule_.items_per_slice(rank, item.channel, item.lane);
+  return {item.channel, item.lane, slice / slices, chunk_of(item.channel, item.span),
+          slice % slices};
 }
 
 }  // namespace gradhaul

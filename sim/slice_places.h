@@ -19,7 +19,7 @@ class SlicePlaces {
   // The schedule outlives it.
   explicit SlicePlaces(const Schedule& schedule);
 
-  SlicePlace place_of(const ObservedItem& item);
+  SlicePlace place_of(Rank rank, const ObservedItem& item);
 
  private:
   std::int64_t chunk_of(int channel, const Span& span);

@@ -121,6 +121,7 @@ std::unique_ptr<Schedule> schedule_of(const TaskGraph& graph, const Task& task,
   asked.count = task.size.count / size_of(task.datatype).count;
   asked.datatype = task.datatype;
   asked.slot_size = communicator.communication.slot_size;
+  asked.listed = communicator.communication.listed;
   return make_schedule(asked, placement);
 }
 

@@ -75,12 +75,16 @@ void TaskWorld::schedule_starts(const std::vector<TaskOrder::Ready>& ready) {
   for (const TaskOrder::Ready& next : ready) {
     const auto task = static_cast<std::size_t>(order_.task(next.member));
     start_times_[static_cast<std::size_t>(next.member)] = next.time;
-    const bool launches = graph_.tasks[task].kind == TaskKind::kCollective;
-    const Duration launch = launches ? fabric_.cluster().node.gpu.kernel_launch : Duration{};
+    const Duration launch = launch_of(graph_.tasks[task]);
     const int place = plan_.start_places[task] + order_.place(next.member);
     engine_.schedule(next.time + launch.ps, static_cast<std::uint32_t>(RunEvent::kTaskStart),
                      next.member, place);
   }
+}
+
+Duration TaskWorld::launch_of(const Task& task) const {
+  const bool launches = task.kind == TaskKind::kCollective && task.launches;
+  return launches ? fabric_.cluster().node.gpu.kernel_launch : Duration{};
 }
 
 void TaskWorld::on_first_start(const Packet& packet, std::int64_t now) {
@@ -150,7 +154,7 @@ void TaskWorld::begin_collective(int member) {
   compute_.take(order_.gpu(member), collective->schedule->channels());
   const ChainId origin = blame_.start(member);
   Trace parts;
-  parts.add(kNoResource, Cause::kLaunch, fabric_.cluster().node.gpu.kernel_launch.ps);
+  parts.add(kNoResource, Cause::kLaunch, launch_of(task_of(member)).ps);
   const ChainId chain = blame_.extend(origin, parts);
   blame_.let_go(origin);
   CollectiveEngine& engine = *collective->engines[rank];

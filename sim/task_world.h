@@ -99,6 +99,7 @@ class TaskWorld final : public FinishedRun, private Endpoints, private Completio
   void add_background();
   void schedule_starts(const std::vector<TaskOrder::Ready>& ready);
   void begin(int member);
+  Duration launch_of(const Task& task) const;
   Duration work_of(int member) const;  // a computation's
   void begin_computation(int member);
   void begin_collective(int member);

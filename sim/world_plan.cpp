@@ -34,7 +34,8 @@ WorldPlan plan_world(const PredictionRequest& request, const Fabric& fabric,
   const bool shares_buffers = request.cluster.network.pause.alpha > 0;
   // Nor are copies drawn alike.
   const bool draws = request.cluster.network.congestion.dcqcn;
-  if (request.skip_recurrences && starts == Starts::kTogether && !shares_buffers && !draws) {
+  const bool even = !shares_buffers && !draws && !plan.schedule->crosses_channels();
+  if (request.skip_recurrences && starts == Starts::kTogether && even) {
     plan.symmetry = find_symmetry(fabric, placement, *plan.schedule, plan.wiring);
   }
   for (Rank rank = 0; rank < request.cluster.ranks(); ++rank) {

@@ -32,8 +32,8 @@ HostPages& HostPages::operator=(HostPages&& other) noexcept {
 }
 
 void HostRankMemory::prepare(const RankMemorySizes& sizes) {
-  GRADHAUL_ASSERT(!sizes.in_place || sizes.input == sizes.output,
-                  "in place, input and output are one");
+  GRADHAUL_ASSERT(!sizes.in_place || sizes.input <= sizes.output,
+                  "in place, the input is the beginning of the output");
   reducer_.reset();
   input_ = HostPages();
   output_ = HostPages();

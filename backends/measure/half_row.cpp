@@ -45,7 +45,8 @@ HalfRow::HalfRow(const MeasureRequest& request, const Communication& communicati
                              .ranks = ranks,
                              .count = count,
                              .datatype = request.workload.datatype,
-                             .slot_size = slot_size},
+                             .slot_size = slot_size,
+                             .listed = communication.listed},
                             placement);
   run_.engine = {request.workload.datatype, request.workload.reduction, communication.slots,
                  slot_size};
@@ -75,8 +76,11 @@ std::optional<ResultRow> HalfRow::measure() {
 std::unique_ptr<Endpoint> HalfRow::make_endpoint() {
   const CollectiveEngine engine(*schedule_, rank_.exchange.rank(), run_.engine);
   const Bytes bytes = element_ * elements_;
-  rank_.memory.prepare(
-      {.input = bytes, .output = bytes, .slots = engine.slots_bytes(), .in_place = in_place_});
+  const Bytes scratch = element_ * schedule_->scratch(rank_.exchange.rank());
+  rank_.memory.prepare({.input = bytes,
+                        .output = bytes + scratch,
+                        .slots = engine.slots_bytes(),
+                        .in_place = in_place_});
   return rank_.endpoints.make({.connections = engine.connections(),
                                .memory = rank_.memory.regions(),
                                .slots = communication_.slots,

@@ -21,7 +21,7 @@ class RankMeasurement {
  public:
   RankMeasurement(const MeasureRequest& request, const RankResources& rank)
       : request_(request), rank_(rank) {
-    take_place(request.communication);
+    if (request.chosen.empty()) take_place(request.communication);
   }
 
   Measurement run() {
@@ -60,7 +60,7 @@ class RankMeasurement {
   }
 
   void run_rows() {
-    const bool in_place_too = runs_in_place(request_.workload.collective);
+    const bool in_place_too = runs_in_place(request_.workload.collective, request_.communication);
     const std::size_t halves = request_.workload.sizes.size() * (in_place_too ? 2 : 1);
     for (std::size_t i = 0; i < request_.workload.sizes.size(); ++i) {
       const Bytes asked = request_.workload.sizes[i];

@@ -14,7 +14,7 @@
 namespace gradhaul {
 
 struct RankMemorySizes {
-  Bytes input;  // in place: the same as the output
+  Bytes input;  // in place: the beginning of the output
   Bytes output;
   Bytes slots;
   bool in_place = false;

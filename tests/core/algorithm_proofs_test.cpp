@@ -8,9 +8,9 @@
 
 #include "core/collective_algorithms.h"
 #include "core/make_schedule.h"
+#include "core/symbolic_checker.h"
 #include "tests/core/schedule_cases.h"
 #include "tests/oracles/message_chain.h"
-#include "tests/oracles/symbolic_checker.h"
 
 namespace gradhaul {
 namespace {

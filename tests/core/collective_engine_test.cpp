@@ -9,8 +9,8 @@
 #include "core/pairwise_schedule.h"
 #include "core/ring_schedule.h"
 #include "core/send_recv_schedule.h"
+#include "core/symbolic_checker.h"
 #include "tests/core/schedule_cases.h"
-#include "tests/oracles/symbolic_checker.h"
 
 namespace gradhaul {
 namespace {

@@ -8,7 +8,7 @@
 #include "core/ring_schedule.h"
 #include "core/send_recv_schedule.h"
 #include "tests/core/schedule_cases.h"
-#include "tests/oracles/symbolic_checker.h"
+#include "tests/oracles/all_orders.h"
 
 namespace gradhaul {
 namespace {

@@ -1,7 +1,7 @@
 // Every schedule, on every rank count up to 64, proven by symbols: with one slot and with more,
 // with counts that leave remainders and chunks that are empty, in order and out of order.
 
-#include "tests/oracles/symbolic_checker.h"
+#include "core/symbolic_checker.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
+#include "tests/oracles/all_orders.h"
+
 #include <algorithm>
 #include <unordered_set>
-
-#include "tests/oracles/symbolic_checker.h"
 
 namespace gradhaul::oracle {
 namespace {

@@ -21,6 +21,7 @@ namespace {
 
 using namespace examples;  // NOLINT(google-build-using-namespace)
 using testing::ElementsAre;
+using testing::Pair;
 
 class Onlooker final : public RunObserver {
  public:
@@ -127,6 +128,25 @@ TEST(RunObservation, TellsTheTimesOfTheClosedForm) {
   for (const ObservedTransfer& transfer : onlooker.transfers) chunks.insert(transfer.place.chunk);
   EXPECT_THAT(chunks, ElementsAre(0, 1));
   EXPECT_EQ(onlooker.end, 2 * kFlight);
+}
+
+// However many peers an item has room for, what goes to all of them is one step of the schedule: a
+// parameter server takes one in and hands one out, and the same slices either way.
+TEST(RunObservation, TellsStepsAndSlicesOfASliceWithManyPeers) {
+  PredictionRequest request = request_for(ideal_cluster(9), 256_KiB);
+  request.communication.channels = 1;
+  request.communication.slot_size = 64_KiB;
+  request.communication.algorithm = Algorithm::kParameterServer;
+  Onlooker onlooker;
+  observed(request, onlooker);
+  ASSERT_EQ(onlooker.transfers.size(), 2U * 8 * 4);
+  std::map<std::int64_t, int> by_slice;
+  for (const ObservedTransfer& transfer : onlooker.transfers) {
+    EXPECT_EQ(transfer.place.step, 0);
+    EXPECT_EQ(transfer.place.chunk, 0);
+    ++by_slice[transfer.place.slice];
+  }
+  EXPECT_THAT(by_slice, ElementsAre(Pair(0, 16), Pair(1, 16), Pair(2, 16), Pair(3, 16)));
 }
 
 // With one slot the second slice waits until the first has been reduced, and its slot comes back at

@@ -1,4 +1,4 @@
-#include "tests/oracles/symbolic_checker.h"
+#include "core/symbolic_checker.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "tests/oracles/symbolic_world.h"
+#include "core/symbolic_world.h"
 
 #include <algorithm>
 #include <sstream>
@@ -41,6 +41,7 @@ SymbolicWorld::SymbolicWorld(const Schedule& schedule, const SymbolicSettings& s
     shape.rank = rank;
     shape.ranks = schedule.ranks();
     shape.count = settings.count;
+    shape.scratch = schedule.scratch(rank);
     shape.in_place = settings.in_place;
     shape.element = size_of(settings.engine.datatype);
     shape.slot_size = settings.engine.slot_size;

@@ -1,4 +1,4 @@
-#include "tests/oracles/symbolic_memory.h"
+#include "core/symbolic_memory.h"
 
 #include "core/assert.h"
 
@@ -32,7 +32,7 @@ std::string text_of(const Symbol& symbol) {
 SymbolicMemory::SymbolicMemory(const Shape& shape, Violations& violations)
     : shape_(shape), violations_(violations) {
   GRADHAUL_ASSERT(shape.ranks <= 64, "a symbol has a bit for each rank");
-  output_.resize(index(shape.count));
+  output_.resize(index(shape.count + shape.scratch));
   if (!shape.in_place) input_.resize(index(shape.count));
   std::vector<Element>& contribution = data(Region::kInput);
   for (std::int64_t i = 0; i < shape.count; ++i) {
@@ -140,7 +140,7 @@ void SymbolicMemory::begin_operation(const ReduceRequest& request) {
   for (std::int64_t i = 0; i < request.count; ++i) {
     Element& target = output_[index(first + i)];
     if (target.reading_writes > 0) violation("a source is overwritten while a write reads it");
-    if (target.stream >= 0 && target.stream != request.stream) {
+    if (target.writing_operations > 0 && target.stream != request.stream) {
       violation("two streams write the same element");
     }
     target.stream = request.stream;

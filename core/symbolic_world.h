@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/collective_engine.h"
-#include "tests/oracles/symbolic_memory.h"
+#include "core/symbolic_memory.h"
 
 namespace gradhaul::oracle {
 

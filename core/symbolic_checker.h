@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "core/symbolic_world.h"
 #include "core/workload.h"
-#include "tests/oracles/symbolic_world.h"
 
 namespace gradhaul::oracle {
 
@@ -44,18 +44,5 @@ Symbol expected_symbol(const Schedule& schedule, const CheckSettings& settings, 
 Span expected_span(const Schedule& schedule, const CheckSettings& settings, Rank rank);
 // Adds what differs from that, and what is not at rest.
 void check_result(SymbolicWorld& world, const Schedule& schedule, const CheckSettings& settings);
-
-// Every order in which completions can be delivered, each state visited once: two orders that lead
-// to the same state of all engines (their stall tables), memories and queues need no telling apart.
-struct Exploration {
-  std::int64_t states = 0;
-  std::int64_t final_states = 0;
-  bool complete = true;  // false: stopped at `most_states`
-  std::vector<std::string> violations;
-};
-// `eager`: completions of these kinds are delivered as soon as they come up, in one fixed order, to
-// keep larger cases within reach.
-Exploration explore_all_orders(const Schedule& schedule, const CheckSettings& settings,
-                               const std::vector<CompletionKind>& eager, std::int64_t most_states);
 
 }  // namespace gradhaul::oracle

@@ -42,7 +42,8 @@ class SymbolicMemory {
   struct Shape {
     int rank = 0;
     int ranks = 0;
-    std::int64_t count = 0;  // elements of input and output each
+    std::int64_t count = 0;    // elements of input and output each
+    std::int64_t scratch = 0;  // and behind the output
     bool in_place = false;
     Bytes element{4};
     Bytes slot_size;
@@ -73,7 +74,7 @@ class SymbolicMemory {
     Symbol symbol;
     std::int32_t reading_writes = 0;
     std::int32_t writing_operations = 0;
-    std::int32_t stream = -1;  // of the operations that write it
+    std::int32_t stream = -1;  // of the operations that write it now
   };
   enum class SlotState : std::uint8_t { kFree, kLanding, kFull, kRead };
 
