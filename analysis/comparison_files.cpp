@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "analysis/counter_comparison.h"
+#include "analysis/csv_field.h"
 
 namespace gradhaul {
 namespace {
@@ -70,16 +71,6 @@ Json summary_json(const Comparison& comparison) {
   return summary;
 }
 
-std::string quoted(const std::string& field) {
-  if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
-  std::string result = "\"";
-  for (const char c : field) {
-    if (c == '"') result += '"';
-    result += c;
-  }
-  return result + '"';
-}
-
 std::string number(const std::optional<double>& value) {
   return value ? fmt::format("{}", *value) : std::string();
 }
@@ -122,12 +113,12 @@ std::string comparison_csv(const Comparison& comparison) {
     const std::string place = !pair.measured.in_place   ? ""
                               : *pair.measured.in_place ? "true"
                                                         : "false";
-    text +=
-        fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}\n", quoted(pair.predicted.collective),
-                    pair.measured.size_bytes, place, pair.predicted.time_us, pair.measured.time_us,
-                    pair.time_ratio, pair.predicted.algbw_GBps, pair.measured.algbw_GBps,
-                    number(pair.predicted.busbw_GBps), number(pair.measured.busbw_GBps),
-                    number(pair.busbw_ratio), name_of(pair.verdict), quoted(pair.remark));
+    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
+                        csv_field(pair.predicted.collective), pair.measured.size_bytes, place,
+                        pair.predicted.time_us, pair.measured.time_us, pair.time_ratio,
+                        pair.predicted.algbw_GBps, pair.measured.algbw_GBps,
+                        number(pair.predicted.busbw_GBps), number(pair.measured.busbw_GBps),
+                        number(pair.busbw_ratio), name_of(pair.verdict), csv_field(pair.remark));
   }
   return text;
 }

@@ -11,16 +11,17 @@
 namespace gradhaul {
 namespace {
 
-constexpr std::size_t kKinds = 8;
+constexpr std::size_t kKinds = 9;
 constexpr std::array<std::string_view, kKinds> kNames{
-    "xmit_wait_us", "pfc_pause_frames", "pfc_paused_us", "ecn_marked",
-    "cnp",          "dropped",          "retransmitted", "out_of_credits_us"};
+    "xmit_wait_us", "pfc_pause_frames", "pfc_pause_frames_sent", "pfc_paused_us",    "ecn_marked",
+    "cnp",          "dropped",          "retransmitted",         "out_of_credits_us"};
 
 using Values = std::array<double, kKinds>;
 
 Values values_of(const PortCounters& port) {
   return {microseconds(port.xmit_wait),
           static_cast<double>(port.pfc_pause_frames),
+          static_cast<double>(port.pfc_pause_frames_sent),
           microseconds(port.pfc_paused),
           static_cast<double>(port.ecn_marked),
           static_cast<double>(port.cnp),

@@ -35,6 +35,12 @@ std::string number(const Json& value) {
   return value.is_number() ? digits_text(value.get<double>()) : std::string("-");
 }
 
+// perftest knows no place.
+std::string place_text(const Json& in_place) {
+  if (!in_place.is_boolean()) return "-";
+  return in_place.get<bool>() ? "in" : "out";
+}
+
 std::string table_of_rows(const Json& rows) {
   HtmlTable table;
   table.columns = {{"size", "B", true},
@@ -49,13 +55,13 @@ std::string table_of_rows(const Json& rows) {
     const std::string verdict = row.at("verdict").get<std::string>();
     const std::string remark = row.at("remark").get<std::string>();
     const Json& ratio = row.at("time_ratio");
-    table.rows.push_back(
-        {fmt::format("{}", row.at("size_bytes").get<std::int64_t>()),
-         row.at("in_place").get<bool>() ? "in" : "out", number(row.at("predicted").at("time_us")),
-         number(row.at("measured").at("time_us")),
-         ratio.is_number() ? fmt::format("{:.3f}", ratio.get<double>()) : "-",
-         number(row.at("predicted").at("busbw_GBps")), number(row.at("measured").at("busbw_GBps")),
-         remark.empty() ? verdict : fmt::format("{}: {}", verdict, remark)});
+    table.rows.push_back({fmt::format("{}", row.at("size_bytes").get<std::int64_t>()),
+                          place_text(row.at("in_place")), number(row.at("predicted").at("time_us")),
+                          number(row.at("measured").at("time_us")),
+                          ratio.is_number() ? fmt::format("{:.3f}", ratio.get<double>()) : "-",
+                          number(row.at("predicted").at("busbw_GBps")),
+                          number(row.at("measured").at("busbw_GBps")),
+                          remark.empty() ? verdict : fmt::format("{}: {}", verdict, remark)});
   }
   return html_table(table);
 }
@@ -75,14 +81,11 @@ std::string counters_section(const Json& counters) {
   return table.rows.empty() ? "" : html_heading("Counters that differ") + html_table(table);
 }
 
+// With the layer at fault, where there is one.
 std::string finding_text(const Json& finding) {
-  if (finding.is_string()) return finding.get<std::string>();
-  for (const char* key : {"text", "sentence", "finding", "what"}) {
-    if (finding.is_object() && finding.contains(key) && finding.at(key).is_string()) {
-      return finding.at(key).get<std::string>();
-    }
-  }
-  return finding.dump();
+  const Json& layer = finding.at("layer");
+  return (layer.is_string() ? layer.get<std::string>() + ": " : std::string()) +
+         finding.at("text").get<std::string>();
 }
 
 std::string side_text(const Json& side) {

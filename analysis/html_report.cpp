@@ -10,13 +10,14 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // Of "a.b.c"; null where there is none.
-Json at_path(const Json& json, const std::string& dotted) {
+const Json& at_path(const Json& json, const std::string& dotted) {
+  static const Json null;
   const Json* at = &json;
   std::size_t begin = 0;
   while (begin <= dotted.size()) {
     const std::size_t end = std::min(dotted.find('.', begin), dotted.size());
     const std::string key = dotted.substr(begin, end - begin);
-    if (!at->is_object() || !at->contains(key)) return nullptr;
+    if (!at->is_object() || !at->contains(key)) return null;
     at = &at->at(key);
     begin = end + 1;
   }
@@ -24,7 +25,7 @@ Json at_path(const Json& json, const std::string& dotted) {
 }
 
 std::string text_at(const Json& json, const std::string& dotted) {
-  const Json value = at_path(json, dotted);
+  const Json& value = at_path(json, dotted);
   return value.is_string() ? value.get<std::string>() : std::string();
 }
 
@@ -53,6 +54,10 @@ std::vector<PictureAsked> pictures_of_sweep(const Json& content) {
       {"heat-map", "Which setting is best, and how do the others compare?"}};
   bool sizes = false;
   bool algorithms = false;
+  for (const Json& point : at_path(content, "points")) {
+    if (!at_path(point, "result.training_step").is_object()) continue;
+    return {{"step-bars", "Which step waits least for communication?"}, asked.front()};
+  }
   for (const Json& axis : at_path(content, "axes")) {
     const std::string path = text_at(axis, "path");
     sizes = sizes || path.starts_with("workload.size") || path.starts_with("workload.model");

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "analysis/bottleneck.h"
 #include "analysis/html_pieces.h"
 #include "analysis/quantity_text.h"
@@ -19,7 +21,7 @@ constexpr std::size_t kMostParts = 12;
 
 StoredResult stored(const ReportedFile& file) {
   try {
-    return read_stored_result(file.content.dump());
+    return stored_result_of(file.content);
   } catch (const StoredResultError& error) {
     throw ReportError(fmt::format("{}: {}", file.name, error.what()));
   }
@@ -40,11 +42,14 @@ std::string answer_text(const StoredResult& result, const Json& last) {
 
 std::string table_of_rows(const Json& rows, bool measured) {
   HtmlTable table;
-  table.columns = {{"size", "B", true},
-                   {"algorithm", "", false},
-                   {"time", "µs", true},
-                   {"algbw", "GB/s", true},
-                   {"busbw", "GB/s", true}};
+  const bool jobs =
+      std::any_of(rows.begin(), rows.end(), [](const Json& row) { return row.contains("job"); });
+  if (jobs) table.columns.push_back({"job", "", false});
+  table.columns.insert(table.columns.end(), {{"size", "B", true},
+                                             {"algorithm", "", false},
+                                             {"time", "µs", true},
+                                             {"algbw", "GB/s", true},
+                                             {"busbw", "GB/s", true}});
   if (measured) {
     for (const char* name : {"min", "p50", "p99"}) table.columns.push_back({name, "µs", true});
     table.columns.push_back({"in place", "", false});
@@ -56,11 +61,14 @@ std::string table_of_rows(const Json& rows, bool measured) {
     return row.at(key).is_null() ? std::string("-") : digits_text(row.at(key).get<double>());
   };
   for (const Json& row : rows) {
-    std::vector<std::string> cells{fmt::format("{}", row.at("size_bytes").get<std::int64_t>()),
-                                   fmt::format("{}, {}", row.at("algorithm").get<std::string>(),
-                                               row.at("protocol").get<std::string>()),
-                                   number(row, "time_us"), number(row, "algbw_GBps"),
-                                   number(row, "busbw_GBps")};
+    std::vector<std::string> cells;
+    if (jobs) cells.push_back(row.contains("job") ? row.at("job").get<std::string>() : "-");
+    cells.push_back(fmt::format("{}", row.at("size_bytes").get<std::int64_t>()));
+    cells.push_back(fmt::format("{}, {}", row.at("algorithm").get<std::string>(),
+                                row.at("protocol").get<std::string>()));
+    for (const char* key : {"time_us", "algbw_GBps", "busbw_GBps"}) {
+      cells.push_back(number(row, key));
+    }
     if (measured) {
       for (const char* key : {"min_us", "p50_us", "p99_us"}) cells.push_back(number(row, key));
       cells.emplace_back(row.at("in_place").get<bool>() ? "yes" : "no");
@@ -73,9 +81,15 @@ std::string table_of_rows(const Json& rows, bool measured) {
   return html_table(table);
 }
 
+std::string and_more(std::size_t groups) {
+  if (groups <= kMostParts) return "";
+  return html_paragraph(fmt::format("… and {} more, in the file.", groups - kMostParts));
+}
+
 std::string parts_section(const ResultRow& row) {
   HtmlTable table{{{"time", "", true}, {"share", "", true}, {"where, and why", "", false}}, {}};
-  for (const PartGroup& group : grouped_parts(row)) {
+  const std::vector<PartGroup> groups = grouped_parts(row);
+  for (const PartGroup& group : groups) {
     if (table.rows.size() == kMostParts) break;
     const double share = static_cast<double>(group.time.ps) /
                          static_cast<double>(std::max<std::int64_t>(row.time.ps, 1));
@@ -84,19 +98,22 @@ std::string parts_section(const ResultRow& row) {
                           place + cause_in_words(group.cause, group.resources)});
   }
   if (table.rows.empty()) return "";
-  return html_heading("Where the time goes, along the critical path") + html_table(table);
+  return html_heading("Where the time goes, along the critical path") + html_table(table) +
+         and_more(groups.size());
 }
 
 std::string uses_section(const std::vector<ResourceUse>& resources) {
   HtmlTable table{
       {{"busy", "", true}, {"moved", "", true}, {"resource", "", false}, {"what it is", "", false}},
       {}};
-  for (const UseGroup& group : group_by_use(resources)) {
+  const std::vector<UseGroup> groups = group_by_use(resources);
+  for (const UseGroup& group : groups) {
     if (table.rows.size() == kMostParts) break;
     table.rows.push_back({fmt::format("{:.1f} %", group.highest * 100), bytes_text(group.bytes),
-                          equal_names(group.names), kind_in_words(group.kind)});
+                          names_of_group(group), kind_in_words(group.kind)});
   }
-  return table.rows.empty() ? "" : html_heading("Busiest resources") + html_table(table);
+  if (table.rows.empty()) return "";
+  return html_heading("Busiest resources") + html_table(table) + and_more(groups.size());
 }
 
 std::string made_section(const ReportedFile& file, const StoredResult& result) {

@@ -8,6 +8,7 @@
 #include "analysis/html_pieces.h"
 #include "analysis/quantity_text.h"
 #include "analysis/speed_text.h"
+#include "analysis/sweep_step.h"
 
 namespace gradhaul {
 namespace {
@@ -32,7 +33,33 @@ std::string point_text(const Json& axes, const Json& point) {
   return text;
 }
 
+std::optional<SweepStep> step_at(const Json& point) {
+  if (point.at("status").get<std::string>() != "done") return std::nullopt;
+  return step_of(point.at("result"));
+}
+
+bool is_of_steps(const Json& content) {
+  const Json& points = content.at("points");
+  return std::any_of(points.begin(), points.end(),
+                     [](const Json& point) { return step_at(point).has_value(); });
+}
+
+std::string step_answer_text(const Json& content) {
+  std::optional<std::pair<double, const Json*>> best;
+  std::size_t failed = 0;
+  for (const Json& point : content.at("points")) {
+    const auto step = step_at(point);
+    if (!step) ++failed;
+    if (step && (!best || step->time_us < best->first)) best = {step->time_us, &point};
+  }
+  const std::string text = fmt::format("Of {} points the shortest step, {} µs, is that of {}.",
+                                       content.at("points").size(), digits_text(best->first),
+                                       point_text(content.at("axes"), *best->second));
+  return failed == 0 ? text : fmt::format("{} {} failed.", text, failed);
+}
+
 std::string answer_text(const Json& content) {
+  if (is_of_steps(content)) return step_answer_text(content);
   std::optional<Extreme> best;
   std::optional<Extreme> worst;
   std::size_t failed = 0;
@@ -61,7 +88,37 @@ std::string answer_text(const Json& content) {
   return failed == 0 ? fmt::format("{}.", text) : fmt::format("{}. {} failed.", text, failed);
 }
 
+std::string table_of_steps(const Json& content) {
+  HtmlTable table;
+  for (const Json& axis : content.at("axes")) {
+    table.columns.push_back({axis.at("path").get<std::string>(), "", true});
+  }
+  const std::vector<HtmlTable::Column> rest{{"step", "µs", true},
+                                            {"tokens or samples", "1/s", true},
+                                            {"of peak", "%", true},
+                                            {"exposed communication", "µs", true},
+                                            {"communicating", "µs", true}};
+  table.columns.insert(table.columns.end(), rest.begin(), rest.end());
+  for (const Json& point : content.at("points")) {
+    auto cells = point.at("values").get<std::vector<std::string>>();
+    cells.resize(content.at("axes").size());
+    if (const auto step = step_at(point)) {
+      cells.push_back(digits_text(step->time_us));
+      cells.push_back(digits_text(step->items_per_s));
+      cells.push_back(step->share_of_peak ? fmt::format("{:.1f}", *step->share_of_peak * 100)
+                                          : "-");
+      cells.push_back(digits_text(step->exposed_us));
+      cells.push_back(digits_text(step->communicating_us));
+    } else {
+      cells.insert(cells.end(), {"failed", "-", "-", "-", "-"});
+    }
+    table.rows.push_back(std::move(cells));
+  }
+  return html_table(table);
+}
+
 std::string table_of_points(const Json& content) {
+  if (is_of_steps(content)) return table_of_steps(content);
   HtmlTable table;
   const Json& axes = content.at("axes");
   for (const Json& axis : axes) {

@@ -41,13 +41,6 @@ std::string parts_text(const ResultRow& row) {
   return text + and_more(groups.size());
 }
 
-// "node*.nic* (32 equal)", or "node*.nic* (32, down to 93.1 %)" where they only are alike.
-std::string names_of(const UseGroup& group) {
-  const std::string lowest = fmt::format("{:.1f} %", group.lowest * 100);
-  if (lowest == fmt::format("{:.1f} %", group.highest * 100)) return equal_names(group.names);
-  return fmt::format("{} ({}, down to {})", common_name(group.names), group.names.size(), lowest);
-}
-
 std::string uses_text(const std::vector<ResourceUse>& resources) {
   const std::vector<UseGroup> groups = group_by_use(resources);
   if (groups.empty()) return "";
@@ -55,7 +48,7 @@ std::string uses_text(const std::vector<ResourceUse>& resources) {
   for (std::size_t i = 0; i < std::min(groups.size(), kMaxLines); ++i) {
     const UseGroup& group = groups[i];
     text += fmt::format("#   {:5.1f} %  {:>8}  {}: {}\n", group.highest * 100,
-                        bytes_text(group.bytes), names_of(group), kind_in_words(group.kind));
+                        bytes_text(group.bytes), names_of_group(group), kind_in_words(group.kind));
   }
   return text + and_more(groups.size());
 }

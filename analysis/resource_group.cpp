@@ -71,6 +71,12 @@ std::string equal_names(const std::vector<std::string_view>& names) {
   return fmt::format("{} ({} equal)", common_name(names), names.size());
 }
 
+std::string names_of_group(const UseGroup& group) {
+  const std::string lowest = fmt::format("{:.1f} %", group.lowest * 100);
+  if (lowest == fmt::format("{:.1f} %", group.highest * 100)) return equal_names(group.names);
+  return fmt::format("{} ({}, down to {})", common_name(group.names), group.names.size(), lowest);
+}
+
 std::string_view first_name(std::string_view limited_by) {
   return limited_by.substr(0, limited_by.find(" ("));
 }

@@ -41,6 +41,9 @@ struct UseGroup {
   Duration blame;  // of all together
 };
 
+// "node*.nic* (32 equal)", or "node*.nic* (32, down to 93.1 %)" where they only are alike.
+std::string names_of_group(const UseGroup& group);
+
 // Resources of one kind and shape, the busiest first; those of one group are alike: sorted by
 // utilisation, no two neighbours are more than two percent points apart, so that what stands out
 // stands alone.

@@ -5,24 +5,12 @@
 #include <algorithm>
 #include <string_view>
 
+#include "analysis/csv_field.h"
 #include "analysis/quantity_text.h"
 #include "core/busbw.h"
 #include "core/workload_names.h"
 
 namespace gradhaul {
-namespace {
-
-std::string quoted(std::string_view field) {
-  if (field.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(field);
-  std::string result = "\"";
-  for (const char c : field) {
-    if (c == '"') result += '"';
-    result += c;
-  }
-  return result + '"';
-}
-
-}  // namespace
 
 std::string csv_head() {
   return "collective,algorithm,protocol,channels,ranks,size_bytes,count,datatype,reduction,time_us,"
@@ -32,11 +20,11 @@ std::string csv_head() {
 std::string csv_line(const ResultRow& row) {
   // fmt prints the shortest decimal that reads back the same.
   return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", name_of(row.collective),
-                     quoted(row.algorithm), quoted(row.protocol), row.channels, row.ranks,
+                     csv_field(row.algorithm), csv_field(row.protocol), row.channels, row.ranks,
                      row.size.count, row.count, name_of(row.datatype), name_of(row.reduction),
                      microseconds(row.time), algbw(row.size, row.time) / 1e9,
                      busbw(row.collective, row.ranks, row.size, row.time) / 1e9,
-                     row.bytes_sent_per_rank.count, quoted(row.limited_by));
+                     row.bytes_sent_per_rank.count, csv_field(row.limited_by));
 }
 
 std::string result_csv(const Prediction& prediction) {
@@ -46,7 +34,7 @@ std::string result_csv(const Prediction& prediction) {
   if (jobs) text.insert(text.size() - 1, ",job");
   for (const ResultRow& row : prediction.rows) {
     std::string line = csv_line(row);
-    if (jobs) line.insert(line.size() - 1, fmt::format(",{}", quoted(row.job)));
+    if (jobs) line.insert(line.size() - 1, fmt::format(",{}", csv_field(row.job)));
     text += line;
   }
   return text;

@@ -105,6 +105,7 @@ void read_counters(const Json& list, ComparedRun& run) {
     if (port.port.empty()) continue;
     port.xmit_wait = duration_of(member(entry, "xmit_wait_us"));
     port.pfc_pause_frames = count(member(entry, "pfc_pause_frames"));
+    port.pfc_pause_frames_sent = count(member(entry, "pfc_pause_frames_sent"));
     port.pfc_paused = duration_of(member(entry, "pfc_paused_us"));
     port.ecn_marked = count(member(entry, "ecn_marked"));
     port.cnp = count(member(entry, "cnp"));

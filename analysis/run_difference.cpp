@@ -61,11 +61,13 @@ struct Counter {
   std::int64_t (*value)(const PortCounters&);
 };
 
-constexpr std::array<Counter, 8> kCounters{
+constexpr std::array<Counter, 9> kCounters{
     {{"xmit_wait", true, [](const PortCounters& port) { return ps(port.xmit_wait); }},
      {"out_of_credits", true, [](const PortCounters& port) { return ps(port.out_of_credits); }},
      {"pfc_paused", true, [](const PortCounters& port) { return ps(port.pfc_paused); }},
      {"pfc_pause_frames", false, [](const PortCounters& port) { return port.pfc_pause_frames; }},
+     {"pfc_pause_frames_sent", false,
+      [](const PortCounters& port) { return port.pfc_pause_frames_sent; }},
      {"ecn_marked", false, [](const PortCounters& port) { return port.ecn_marked; }},
      {"cnp", false, [](const PortCounters& port) { return port.cnp; }},
      {"dropped", false, [](const PortCounters& port) { return port.dropped; }},

@@ -143,6 +143,10 @@ PortCounters counters_of(const Stored& stored) {
   port.port = stored.at("port").text();
   port.xmit_wait = stored.at("xmit_wait_us").time();
   port.pfc_pause_frames = stored.at("pfc_pause_frames").count();
+  // Files of earlier versions have no such key.
+  if (stored.has("pfc_pause_frames_sent")) {
+    port.pfc_pause_frames_sent = stored.at("pfc_pause_frames_sent").count();
+  }
   port.pfc_paused = stored.at("pfc_paused_us").time();
   port.ecn_marked = stored.at("ecn_marked").count();
   port.cnp = stored.at("cnp").count();
@@ -161,7 +165,9 @@ void read_engine(const Stored& engine, Prediction& prediction) {
   if (engine.has("error_bound_us")) prediction.error_bound = engine.at("error_bound_us").time();
 }
 
-Json parsed(std::string_view text) {
+}  // namespace
+
+Json stored_json(std::string_view text) {
   bool too_deep = false;
   const auto watch = [&too_deep](int depth, Json::parse_event_t, Json&) {
     too_deep = too_deep || depth > kDeepest;
@@ -171,6 +177,8 @@ Json parsed(std::string_view text) {
   if (json.is_discarded() || too_deep) fail("this is no JSON, or was cut off");
   return json;
 }
+
+namespace {
 
 void read_scenario_record(const Stored& stored, ScenarioRecord& record) {
   record.name = stored.at("name").text();
@@ -189,7 +197,10 @@ bool is_stored_result(std::string_view text) {
 }
 
 StoredResult read_stored_result(std::string_view text) {
-  const Json json = parsed(text);
+  return stored_result_of(stored_json(text));
+}
+
+StoredResult stored_result_of(const Json& json) {
   const Stored stored(json, "");
   if (const std::string schema = stored.at("schema").text(); schema != "gradhaul.result/1") {
     fail(fmt::format("its schema is \"{}\"; this version reads \"gradhaul.result/1\"", schema));

@@ -2,6 +2,7 @@
 
 #include "analysis/result_csv.h"
 #include "analysis/result_json.h"
+#include "analysis/sweep_step.h"
 
 namespace gradhaul {
 namespace {
@@ -67,6 +68,7 @@ std::optional<SweepOutcome> outcome_of_text(std::string_view text) {
     outcome.cpu_s = json.at("cpu_s").get<double>();
     outcome.peak_rss_bytes = json.at("peak_rss_bytes").get<std::int64_t>();
     outcome.rows();
+    step_of(outcome.result);
     return outcome;
   } catch (const Json::exception&) {
     return std::nullopt;

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "analysis/csv_field.h"
 #include "analysis/result_csv.h"
+#include "analysis/sweep_step.h"
 
 namespace gradhaul {
 namespace {
@@ -34,16 +36,6 @@ Json point_json(const SweepPoint& point) {
   json["unmet"] = outcome.unmet;
   json["result"] = outcome.done() ? outcome.result : Json(nullptr);
   return json;
-}
-
-std::string quoted(const std::string& field) {
-  if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
-  std::string result = "\"";
-  for (const char c : field) {
-    if (c == '"') result += '"';
-    result += c;
-  }
-  return result + '"';
 }
 
 // The head of an object without its end, so that more can follow.
@@ -109,15 +101,16 @@ std::string sweep_json_text(const SweepResult& sweep) {
 
 std::string sweep_csv(const SweepResult& sweep) {
   std::string axes;
-  for (const SweepAxisRecord& axis : sweep.axes) axes += quoted(axis.path) + ",";
-  std::string text = axes + csv_head();
+  for (const SweepAxisRecord& axis : sweep.axes) axes += csv_field(axis.path) + ",";
+  std::string text;
   for (const SweepPoint& point : sweep.points) {
     if (!point.outcome || !point.outcome->done()) continue;
+    if (text.empty()) text = axes + (step_of(point.outcome->result) ? step_csv_head() : csv_head());
     std::string values;
-    for (const std::string& value : point.values) values += quoted(value) + ",";
+    for (const std::string& value : point.values) values += csv_field(value) + ",";
     for (const std::string& line : point.outcome->csv) text += values + line + "\n";
   }
-  return text;
+  return text.empty() ? axes + csv_head() : text;
 }
 
 }  // namespace gradhaul

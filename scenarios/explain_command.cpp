@@ -101,7 +101,7 @@ class Explainer {
     std::error_code error;
     if (!options_.settings.empty() || !std::filesystem::is_regular_file(name, error)) return {};
     Problems problems;
-    const auto text = read_file(name, {name, 0, 0}, problems);
+    const auto text = read_file(name, {name, 0, 0}, problems, kResultLimit);
     if (!text) throw ConfigError(problems.sorted());
     if (!is_stored_result(*text)) return {};
     try {

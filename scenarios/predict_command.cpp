@@ -8,6 +8,7 @@
 #include "analysis/expectation.h"
 #include "analysis/report.h"
 #include "analysis/run_description.h"
+#include "analysis/write_file_whole.h"
 #include "scenarios/exit_status.h"
 #include "scenarios/guarded_command.h"
 #include "scenarios/interruption.h"
@@ -39,7 +40,8 @@ int judge(const Scenario& scenario, const Prediction& prediction) {
 
 // Several collectives in one world.
 bool is_of_several(const Scenario& scenario) {
-  return scenario.training_step || !scenario.jobs.empty() || !scenario.background.empty();
+  return scenario.training_step || scenario.goal || !scenario.jobs.empty() ||
+         !scenario.background.empty();
 }
 
 bool records(const PredictOptions& options) {
@@ -49,18 +51,18 @@ bool records(const PredictOptions& options) {
 int predict_scenario(const PredictOptions& options, const CommandContext& context) {
   const Scenario scenario = read_scenario({options.scenario, options.settings, context.library});
   check_result_files({options.json, options.csv, options.trace.file});
-  const Picture picture(options.picture, result_picture_kinds(), context);
   PredictionRequest request = request_of(scenario);
   request.skip_recurrences = !options.no_skip;
   if (is_of_several(scenario) && records(options)) {
     complain(
-        "--trace and --pcap are not available for training steps, jobs and background traffic in "
-        "this version");
+        "--trace and --pcap are not available for training steps, programs, jobs and background "
+        "traffic in this version");
     return kBadInput;
   }
+  const Picture picture(options.picture, result_picture_kinds(), context);
   if (scenario.training_step) {
     request.interrupted = &catch_interruption();
-    return predict_training_step(scenario, request, options, context);
+    return predict_training_step(scenario, request, options, picture, context);
   }
   TraceRecording trace(options.trace, scenario, context);
   trace.join(request);
@@ -71,7 +73,12 @@ int predict_scenario(const PredictOptions& options, const CommandContext& contex
   {
     ProgressBar progress(options.progress);
     request.progress = &progress;
-    prediction = predict(request);
+    try {
+      prediction = predict(request);
+    } catch (const FileError& error) {
+      // Of a trace or a capture, which are written as the run goes.
+      throw SimulationError(error.what());
+    }
   }
   complete_notes(scenario, prediction);
   const RunDescription run =
@@ -94,7 +101,7 @@ int predict_scenario(const PredictOptions& options, const CommandContext& contex
 void complete_notes(const Scenario& scenario, Prediction& prediction) {
   prediction.notes.insert(prediction.notes.begin(), scenario.notes.begin(), scenario.notes.end());
   // What a job can have depends on where it is.
-  if (!scenario.jobs.empty()) return;
+  if (!scenario.jobs.empty() || scenario.goal) return;
   const double bound = busbw_bound(scenario.cluster, scenario.workload.collective);
   for (const ResultRow& row : prediction.rows) {
     // What NCCL expects of a ring is for NCCL to answer for.

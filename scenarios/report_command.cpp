@@ -9,6 +9,7 @@
 #include "analysis/html_report.h"
 #include "analysis/input_error.h"
 #include "analysis/read_run.h"
+#include "analysis/stored_result.h"
 #include "analysis/write_file_whole.h"
 #include "scenarios/drawn_pictures_command.h"
 #include "scenarios/exit_status.h"
@@ -23,13 +24,16 @@ constexpr double kTolerance = 0.1;  // compare's default
 
 ReportedFile read_reported(const std::string& name) {
   Problems problems;
-  const auto text = read_file(name, {name, 0, 0}, problems);
+  const auto text = read_file(name, {name, 0, 0}, problems, kResultLimit);
   if (!text) throw ConfigError(problems.sorted());
-  ReportedFile file{name, Json::parse(*text, nullptr, false), {}};
-  if (file.content.is_discarded()) {
-    throw ReportError(name +
-                      ": is no JSON; a report is made of what predict, measure, compare or "
-                      "sweep write with --json");
+  ReportedFile file{name, {}, {}};
+  try {
+    file.content = stored_json(*text);
+  } catch (const StoredResultError& error) {
+    throw ReportError(
+        fmt::format("{}: {}; a report is made of what predict, measure, compare or "
+                    "sweep write with --json",
+                    name, error.what()));
   }
   if (kind_of_file(file.content) == ReportedKind::kNone) {
     throw ReportError(name +

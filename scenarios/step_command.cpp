@@ -8,8 +8,10 @@
 #include "sim/step_prediction.h"
 
 namespace gradhaul {
+
 int predict_training_step(const Scenario& scenario, PredictionRequest request,
-                          const PredictOptions& options, const CommandContext& context) {
+                          const PredictOptions& options, const Picture& picture,
+                          const CommandContext& context) {
   StepPrediction result;
   {
     ProgressBar progress(options.progress);
@@ -29,7 +31,8 @@ int predict_training_step(const Scenario& scenario, PredictionRequest request,
   };
   const bool written =
       write_texts({options.json, options.csv}, json, [&] { return result_csv(result.prediction); });
-  if (!printed || !written) return kRunFailed;
+  const bool drawn = result.prediction.interrupted || picture.draw(json);
+  if (!printed || !written || !drawn) return kRunFailed;
   if (!result.prediction.interrupted) return kDone;
   complain("interrupted; the step was not finished");
   return kInterrupted;

@@ -10,6 +10,7 @@ namespace gradhaul {
 
 // The exit status. Throws SimulationError.
 int predict_training_step(const Scenario& scenario, PredictionRequest request,
-                          const PredictOptions& options, const CommandContext& context);
+                          const PredictOptions& options, const Picture& picture,
+                          const CommandContext& context);
 
 }  // namespace gradhaul

@@ -210,7 +210,8 @@ int sweep_scenario(const SweepOptions& options, const CommandContext& context) {
 }  // namespace
 
 const std::vector<std::string>& sweep_picture_kinds() {
-  static const std::vector<std::string> kinds{"auto", "heat-map", "busbw", "algorithm-map"};
+  static const std::vector<std::string> kinds{"auto", "heat-map", "busbw", "algorithm-map",
+                                              "step-bars"};
   return kinds;
 }
 

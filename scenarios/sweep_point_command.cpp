@@ -2,11 +2,26 @@
 
 #include <fmt/format.h>
 
+#include "analysis/sweep_step.h"
 #include "scenarios/predict_command.h"
 #include "scenarios/result_files_command.h"
 #include "sim/predict.h"
+#include "sim/step_prediction.h"
 
 namespace gradhaul {
+
+namespace {
+
+SweepOutcome step_at(const SweepPlan& plan, const Scenario& scenario,
+                     const PredictionRequest& request) {
+  const StepPrediction step = predict_step(request, *scenario.training_step);
+  SweepOutcome outcome =
+      outcome_of_step(step.prediction, *scenario.training_step, step.outcome, plan.version);
+  outcome.key = key_of(plan, scenario);
+  return outcome;
+}
+
+}  // namespace
 
 SweepOutcome compute_point(const SweepPlan& plan, std::size_t point) {
   SweepOutcome failed;
@@ -14,6 +29,7 @@ SweepOutcome compute_point(const SweepPlan& plan, std::size_t point) {
     const Scenario scenario = scenario_at(plan, point);
     PredictionRequest request = request_of(scenario);
     request.skip_recurrences = !plan.options.no_skip;
+    if (scenario.training_step) return step_at(plan, scenario, request);
     Prediction prediction = predict(request);
     complete_notes(scenario, prediction);
     SweepOutcome outcome = outcome_of(prediction, plan.version);

@@ -32,6 +32,8 @@ KINDS = {
     "pipeline": ("slice_pipeline", "how do slices travel from rank to rank? a trace"),
     "time-line": ("step_time_line", "how much communication does a training step hide? results of "
                                     "training steps"),
+    "step-bars": ("step_bars", "which training step waits least for communication? a sweep of "
+                                "steps"),
     "heat-map": ("heat_map", "which setting is best, and how do the others compare? a sweep"),
     "algorithm-map": ("algorithm_map", "which algorithm is fastest, over size and ranks? a sweep, "
                                        "or results"),
@@ -62,6 +64,8 @@ def kind_of(documents):
     if schema == "gradhaul.explanation/1":
         return "blame"
     if schema == "gradhaul.sweep/1":
+        if _holds_steps(documents[0].content):
+            return "step-bars"
         axes = documents[0].content.get("axes")
         only_sizes = isinstance(axes, list) and [
             axis.get("path") for axis in axes if isinstance(axis, dict)] == ["workload.size"]
@@ -75,6 +79,13 @@ def kind_of(documents):
         if isinstance(rows, list) else set()
     one_size = len(documents) == 1 and len(sizes) == 1
     return "blame" if one_size and documents[0].content.get("resources") else "busbw"
+
+
+def _holds_steps(sweep):
+    points = sweep.get("points")
+    return isinstance(points, list) and any(
+        isinstance(point, dict) and isinstance(point.get("result"), dict)
+        and "training_step" in point["result"] for point in points)
 
 
 def arguments_of(line):

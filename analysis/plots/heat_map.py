@@ -23,7 +23,7 @@ def draw(documents, options):
         raise BadInput(documents[1].file, "is one file too many: this picture is of one sweep")
     document = documents[0]
     table = varied_runs.table_of(document, options.where)
-    metric = varied_runs.METRICS[options.metric]
+    metric = varied_runs.metric_of(table, options.metric)
     axes = table.varied()
     about = _about(document, table)
     if len(axes) == 1:

@@ -44,6 +44,7 @@ class Run:
     counters: list = field(default_factory=list)
     content: dict = field(default_factory=dict)
     label: str = ""
+    of_step: bool = False  # of a sweep: its one row is a whole training step
 
     @property
     def name(self):
@@ -206,12 +207,26 @@ def read_points(document):
         if member(point, "status", str, "") != "done" or content is None:
             result.append(Point(values, None, str(point.get("error") or "not done")))
             continue
-        run = run_of(content, document.file, f"points[{index}].result: ")
+        run = _run_of_point(content, document.file, f"points[{index}].result: ")
         run.scenario = run.scenario or _varied(scenario, axes, values)
+        # What a result says of its engine stands beside its rows there.
+        run.engine = run.engine or content
         run.label = ", ".join(f"{short_path(axis.path)} {value}"
                               for axis, value in zip(axes, values))
         result.append(Point(values, run))
     return result
+
+
+def _run_of_point(content, file, place):
+    step = member(content, "training_step", dict, None)
+    if step is None:
+        return run_of(content, file, place)
+    time = number(step.get("time_us"))
+    if time is None or time <= 0:
+        raise BadInput(file, f"{place}training_step.time_us is not a number of microseconds above "
+                             "0")
+    return Run(file, content=content, of_step=True,
+               rows=[{"size_bytes": 0, "time_us": time, "busbw_GBps": 0}])
 
 
 def short_path(path):

@@ -15,7 +15,9 @@ CAUSES = {
     "busy": "moving data, or waiting for its turn", "credits": "waiting for credits",
     "paused": "paused by the receiving end (PFC)", "paced": "held back by congestion control",
     "latency": "on the way", "reads outstanding": "waiting for reads on the way",
-    "slot credits": "waiting for a free receive slot",
+    "slot credits": "waiting for a free receive slot", "compute": "computing",
+    "compute beside collectives": "computing beside collectives",
+    "late start": "waiting for a rank that starts later",
 }
 # Classes of causes, in the order in which they are stacked and named.
 MOVING, WAITING, LATENCY, WORKING = (

@@ -11,7 +11,8 @@ KINDS = {" queue": "queue", " paused": "paused", " credit stall": "credit stall"
 
 @dataclass
 class Slice:
-    """The stages of one slice, each a pair of microseconds; `reduce` is at the receiver."""
+    """The stages of one slice, each a pair of microseconds; `reduce`, or a copy, is
+    at the receiver."""
 
     connection: str
     sequence: int
@@ -86,6 +87,8 @@ def _read_counter(trace, event, start):
 
 def _read_stage(slices, event, start):
     stage, args = event.get("cat"), reading.member(event, "args", dict, {})
+    # Kernels that only copy work at the same place in a slice's life as those that reduce.
+    stage = "reduce" if stage == "copy" else stage
     if stage not in ("send", "flight", "receive", "slot", "reduce"):
         return
     connection, sequence = args.get("connection"), args.get("sequence")

@@ -14,6 +14,7 @@ METRICS = {
     "busbw": ("busbw_GBps", "bus bandwidth (GB/s)", "GB/s", True),
     "algbw": ("algbw_GBps", "algorithm bandwidth (GB/s)", "GB/s", True),
     "time": ("time_us", "time (us)", "us", False),
+    "step": ("time_us", "time of a step (us)", "us", False),
 }
 
 
@@ -25,6 +26,7 @@ class Table:
     axes: list
     cells: dict
     errors: list
+    of_steps: bool = False  # a row is then a whole training step
 
     def varied(self):
         """Axes of more than one value; at least one axis."""
@@ -78,4 +80,10 @@ def table_of(document, conditions=()):
     for axis in axes:
         if axis.path in chosen:
             axis.values = [chosen[axis.path]]
-    return Table(document.file, axes, cells, errors)
+    return Table(document.file, axes, cells, errors,
+                 any(point.run and point.run.of_step for point in points))
+
+
+def metric_of(table, name):
+    """What is drawn where `name` is asked for: a training step has nothing but its time."""
+    return METRICS["step" if table.of_steps else name]

@@ -122,6 +122,30 @@ TEST(HtmlComparison, JudgesInASentence) {
   EXPECT_THAT(html, HasSubstr("wrong: 2 wrong values"));
 }
 
+// perftest knows of no place; a finding says which layer it is about.
+TEST(HtmlComparison, TellsWhatIsNotKnownAndWhichLayer) {
+  ReportedFile file{"c.json", Json::parse(golden_text("comparison.json")), {}};
+  for (Json& row : file.content["rows"]) row["in_place"] = nullptr;
+  file.content["findings"] = {{{"layer", "PCIe"}, {"text", "it trained down"}},
+                              {{"layer", nullptr}, {"text", "versions differ"}}};
+  const std::string html = comparison_section(file);
+  EXPECT_THAT(html, AllOf(HasSubstr("<td>-</td>"), Not(HasSubstr("<td>out</td>")),
+                          HasSubstr("PCIe: it trained down"), HasSubstr(">versions differ<")));
+}
+
+TEST(HtmlResult, TellsJobsApartAndWhatItLeavesOut) {
+  ReportedFile file = sample_file();
+  EXPECT_THAT(result_section(file), Not(HasSubstr("more, in the file")));
+  file.content["rows"][0]["job"] = "training";
+  for (int i = 0; i < 13; ++i) {
+    Json use = file.content["resources"][0];
+    use["name"] = std::string("part") + static_cast<char>('a' + i);
+    file.content["resources"].push_back(use);
+  }
+  EXPECT_THAT(result_section(file),
+              AllOf(HasSubstr("<td>training</td>"), HasSubstr("more, in the file")));
+}
+
 ReportedFile sample_sweep_file() {
   SweepResult sweep;
   sweep.scenario = {"sample", "sample.yaml", "abc123", {{"scenario", "sample"}}};

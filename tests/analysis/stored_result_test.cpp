@@ -47,6 +47,22 @@ TEST(StoredResult, IsWhatWasWritten) {
             without_what_is_not_read(sample_text()));
 }
 
+// Whatever there is to count.
+TEST(StoredResult, KeepsEveryCounter) {
+  Json json = Json::parse(sample_text());
+  std::int64_t value = 1;
+  for (auto& [name, counter] : json["counters"][0].items()) {
+    if (counter.is_number_integer()) counter = value++;
+    if (counter.is_number_float()) counter = static_cast<double>(value++);
+  }
+  const StoredResult stored = read_stored_result(json.dump());
+  const Json again = Json::parse(result_json_text(stored.prediction, stored.scenario, "0.1.0"));
+  EXPECT_EQ(again["counters"][0].dump(), json["counters"][0].dump());
+  // Files of earlier versions lack what was not counted then.
+  json["counters"][0].erase("pfc_pause_frames_sent");
+  EXPECT_EQ(read_stored_result(json.dump()).prediction.counters[0].pfc_pause_frames_sent, 0);
+}
+
 TEST(StoredResult, KeepsPicoseconds) {
   Prediction prediction = sample_prediction();
   prediction.rows[0].time.ps += 1;

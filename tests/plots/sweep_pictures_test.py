@@ -48,6 +48,33 @@ class HeatMapTest(DrawnTest):
         self.assertNotIn("algorithm tree", page.texts)
         self.assertIn("communication.algorithm ring", page.all_text)
 
+    def test_a_training_step_has_its_time_alone(self):
+        points = {}
+        for nodes, time in (("2", 900.0), ("4", 500.0)):
+            points[(nodes,)] = {"training_step": {"time_us": time}, "rows": []}
+        page = self.page("heat-map", sweep({"cluster.nodes": "24"}, points))
+        self.assertIn("Which takes the least time? With nodes 4: 500 us.", page.all_text)
+
+    def test_steps_side_by_side(self):
+        points = {}
+        for nodes, exposed in (("2", 300.0), ("4", 100.0)):
+            stage = {"compute_us": 600.0, "slowed_us": 50.0, "exposed_us": exposed,
+                     "idle_us": 0.0}
+            less = stage | {"exposed_us": 0.0, "idle_us": exposed}
+            points[(nodes,)] = {"rows": [], "training_step": {"time_us": 650.0 + exposed,
+                                                             "stages": [less, stage]}}
+        page = self.page("auto", sweep({"cluster.nodes": "24"}, points))
+        self.assertIn("Which step waits least for communication? With nodes 4: 100 us of 750 us.",
+                      page.all_text)
+        for text in ("nodes 2", "nodes 4", "300 us exposed", "time of a step (us)", "compute",
+                     "communication, exposed: compute waits"):
+            self.assertIn(text, page.texts)
+        # Three parts of each bar; no stage that is shown waits for another.
+        self.assertEqual([page.boxes(f"part{place}") for place in (0, 1)], [3, 3])
+        self.assertNotIn("pipeline", page.all_text)
+        said = self.complaint("step-bars", sweep({"cluster.nodes": "2"}, {("2",): {MiB: 1.0}}))
+        self.assertIn("holds no training step", said)
+
     def test_wide_and_ugly(self):
         values = [f"a-rather-long-value-of-some-key-{i}" for i in range(40)]
         self.sheet("heat-map", sweep(

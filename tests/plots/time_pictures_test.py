@@ -25,6 +25,11 @@ class PipelineTest(DrawnTest):
         self.assertEqual(page.boxes("segments"), 6 * 24 * 3)
         self.assertIn("18 more follow. 1 other connection is not shown.", page.all_text)
 
+    def test_a_copy_is_a_stage_as_a_reduction_is(self):
+        events = [event | {"cat": "copy"} if event["cat"] == "reduce" else event
+                  for event in hop(0, 1, 0, 0.0)]
+        self.assertEqual(self.page("pipeline", trace(events)).boxes("segments"), 6)
+
     def test_stages_follow_each_other(self):
         found = Slice("ch0 0>1", 0, 0, 1, 0, 0,
                       {event["cat"]: (event["ts"], event["ts"] + event["dur"])

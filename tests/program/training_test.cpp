@@ -115,6 +115,43 @@ TEST(TrainingStep, HasATimeLine) {
   EXPECT_NEAR(computed, compute_us(), 1e-3);
 }
 
+// Points of a sweep are whole steps: each is what predict says of it.
+TEST(TrainingStep, CanBeSwept) {
+  const std::string scenario = temporary_file("swept.yaml");
+  const std::string json = temporary_file("swept.json");
+  const std::string csv = temporary_file("swept.csv");
+  write_text(scenario, kSmallStep);
+  const ProgramRun run = run_program(
+      {"sweep", scenario, "--json", json, "--csv", csv, "--set", "simulation.fidelity=analytic",
+       "--set", "cluster.node.gpus.model.tensor_flops=1e12", "--set",
+       "workload.training_step.overlap=false", "--set", "workload.training_step.buckets.first=1GiB",
+       "--vary", "workload.training_step.sequence_length=8,16"});
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("tokens/s  of peak       exposed  communicating"));
+  EXPECT_THAT(run.out, HasSubstr("# Shortest step: "));
+  const Json points = Json::parse(text_of(json))["points"];
+  ASSERT_EQ(points.size(), 2U);
+  const double expected = compute_us() + all_reduce_us(2 * kParameters);
+  EXPECT_NEAR(points[0]["result"]["training_step"]["time_us"].get<double>(), expected, 1e-3);
+  EXPECT_GT(points[1]["result"]["training_step"]["time_us"].get<double>(), expected);
+  EXPECT_THAT(text_of(csv), HasSubstr("sequence_length,step_time_us,item,items_per_s"));
+  const ProgramRun page = run_program({"report", "--no-pictures", json});
+  EXPECT_EQ(page.status, 0) << page.err;
+  EXPECT_THAT(page.out, HasSubstr("the shortest step, "));
+}
+
+TEST(TrainingStep, IsDrawnAsATimeLine) {
+  const std::string scenario = temporary_file("drawn.yaml");
+  const std::string picture = temporary_file("drawn.svg");
+  write_text(scenario, kSmallStep);
+  const ProgramRun run =
+      run_program({"predict", scenario, "--plot", picture, "--set", "simulation.fidelity=analytic",
+                   "--set", "cluster.node.gpus.model.tensor_flops=1e12"});
+  if (run.err.find("matplotlib") != std::string::npos) GTEST_SKIP() << run.err;
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(text_of(picture), HasSubstr("</svg>"));
+}
+
 // Two data-parallel groups whose ranks sit beside each other have one NIC between them: it carries
 // both groups' gradients, once out and once in (2 (n - 1) / n = 1 for two nodes), at no more than
 // 50 GB/s; each by itself would take half of that.
