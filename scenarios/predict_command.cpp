@@ -14,6 +14,7 @@
 #include "scenarios/result_files_command.h"
 #include "scenarios/scenario.h"
 #include "scenarios/step_command.h"
+#include "scenarios/uncertainty_command.h"
 #include "sim/predict.h"
 
 namespace gradhaul {
@@ -58,6 +59,10 @@ int predict_scenario(const PredictOptions& options, const CommandContext& contex
         "this version");
     return kBadInput;
   }
+  if (scenario.training_step && options.uncertainty) {
+    complain("--uncertainty is not available for training steps in this version");
+    return kBadInput;
+  }
   if (scenario.training_step) {
     request.interrupted = &catch_interruption();
     return predict_training_step(scenario, request, options, context);
@@ -74,6 +79,10 @@ int predict_scenario(const PredictOptions& options, const CommandContext& contex
     prediction = predict(request);
   }
   complete_notes(scenario, prediction);
+  bool varied = true;
+  if (options.uncertainty && !prediction.rows.empty() && !prediction.interrupted) {
+    varied = add_uncertainty(scenario, options, context, *request.interrupted, prediction);
+  }
   const RunDescription run =
       describe_run(request.cluster, request.communication, scenario.name, context.version);
   const bool printed = print(report(prediction, run));
@@ -86,6 +95,10 @@ int predict_scenario(const PredictOptions& options, const CommandContext& contex
   const bool traced = trace.write(prediction);
   const bool captured = capture.write();
   if (!printed || !written || !drawn || !traced || !captured) return kRunFailed;
+  if (!varied) {
+    complain("interrupted; what was found of the estimates until then is kept");
+    return kInterrupted;
+  }
   return judge(scenario, prediction);
 }
 
