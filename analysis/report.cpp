@@ -16,6 +16,7 @@
 #include "analysis/resource_group.h"
 #include "analysis/table.h"
 #include "analysis/time_parts.h"
+#include "analysis/uncertainty_text.h"
 
 namespace gradhaul {
 namespace {
@@ -177,6 +178,7 @@ std::string report(const Prediction& prediction, const RunDescription& run) {
     // NCCL's tuner knows no ports.
     text += prediction.resources.empty() ? "#\n" : resources_text(prediction);
     if (prediction.company) text += company_text(*prediction.company, prediction.rows) + "#\n";
+    if (row.uncertainty) text += uncertainty_text(prediction) + "#\n";
   }
   return text + closing_text(prediction);
 }

@@ -6,6 +6,7 @@
 #include "analysis/quantity_text.h"
 #include "analysis/report.h"
 #include "analysis/time_parts.h"
+#include "analysis/uncertainty_text.h"
 #include "core/assert.h"
 #include "core/busbw.h"
 #include "core/workload_names.h"
@@ -74,6 +75,7 @@ Json row_json(const ResultRow& row) {
   json["parts_us"] = parts_json(row);
   if (!row.job.empty()) json["job"] = row.job;
   add_choice(row, json);
+  if (row.uncertainty) json["uncertainty"] = uncertainty_json(*row.uncertainty);
   return json;
 }
 

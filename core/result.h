@@ -13,6 +13,7 @@
 #include "core/communication.h"
 #include "core/company.h"
 #include "core/quantities.h"
+#include "core/uncertainty.h"
 #include "core/workload.h"
 
 namespace gradhaul {
@@ -62,6 +63,7 @@ struct ResultRow {
   // Where the plan was chosen by its time: those there were to choose from, the fastest first.
   std::vector<WeighedPlan> weighed;
   std::optional<NcclChoice> nccl;
+  std::optional<Uncertainty> uncertainty;  // where it was asked for
 };
 
 struct ResourceUse {

@@ -21,6 +21,10 @@ TreeNode* find_named(TreeNode& mapping, const std::string& name, const Location&
   return value;
 }
 
+constexpr std::string_view kEstimatesForm =
+    "`estimates` is a list of keys, [read_latency, write_latency], or a mapping of them to what "
+    "they lie between, {read_latency: [500ns, 1100ns]}";
+
 void mark_estimate(TreeNode& value) {
   value.estimate = true;
   for (TreeNode& child : value.children) mark_estimate(child);
@@ -31,10 +35,39 @@ void mark_source(TreeNode& value, const std::string& text) {
   for (TreeNode& child : value.children) mark_source(child, text);
 }
 
+void mark_range(TreeNode& value, const TreeNode& range, Problems& problems) {
+  mark_estimate(value);
+  if (range.kind == Kind::kNull) return;
+  const bool pair = range.kind == Kind::kSequence && range.children.size() == 2 &&
+                    range.children[0].kind == Kind::kScalar &&
+                    range.children[1].kind == Kind::kScalar;
+  if (!pair) {
+    problems.add(
+        range.location,
+        fmt::format("{}: what an estimate lies between is [low, high], or nothing", range.key));
+  } else if (value.kind != Kind::kScalar) {
+    problems.add(range.location, fmt::format("{} is not one value, and has no range", range.key));
+  } else {
+    value.range = {range.children[0].text, range.children[1].text, range.location};
+  }
+}
+
+void take_ranges(TreeNode& mapping, const TreeNode& ranges, Problems& problems) {
+  for (const TreeNode& range : ranges.children) {
+    if (TreeNode* value = find_named(mapping, range.key, range.key_location, problems)) {
+      mark_range(*value, range, problems);
+    }
+  }
+}
+
 void take_estimates(TreeNode& mapping, const TreeNode& names, Problems& problems) {
   if (names.kind == Kind::kNull) return;
+  if (names.kind == Kind::kMapping) {
+    take_ranges(mapping, names, problems);
+    return;
+  }
   if (names.kind != Kind::kSequence) {
-    problems.add(names.location, "`estimates` is a list of keys: [read_latency, write_latency]");
+    problems.add(names.location, std::string(kEstimatesForm));
     return;
   }
   for (const TreeNode& name : names.children) {

@@ -100,6 +100,9 @@ void add_predict(CLI::App& app, CommandLine& line) {
   add_plot(command, picture.path, picture.kind, result_picture_kinds());
   command->add_flag("--no-skip", line.predict.no_skip,
                     "Simulate every packet, also what must be as another was");
+  command->add_flag("--uncertainty", line.predict.uncertainty,
+                    "Run again with each estimate at its least and at its greatest, and say how "
+                    "far that moves the times");
   add_progress(command, line);
   add_trace(command, line.predict.trace);
   add_capture(command, line.predict.capture);

@@ -13,6 +13,13 @@
 
 namespace gradhaul {
 
+// Between what an estimate is thought to lie, as it was written.
+struct EstimateRange {
+  std::string low;
+  std::string high;
+  Location location;
+};
+
 struct TreeNode {
   enum class Kind {
     kNull,  // "key:" with nothing behind it, "~", "null"
@@ -32,6 +39,7 @@ struct TreeNode {
 
   // Said by `estimates` and `sources` beside the value (scenarios/annotations.h).
   bool estimate = false;
+  std::optional<EstimateRange> range;
   std::string source;
   // The name or path under which a node, network or device was found (scenarios/references.h).
   std::string reference;

@@ -14,6 +14,7 @@
 #include "analysis/speed_text.h"
 #include "analysis/stored_result.h"
 #include "analysis/write_file_whole.h"
+#include "scenarios/changed_run.h"
 #include "scenarios/exit_status.h"
 #include "scenarios/guarded_command.h"
 #include "scenarios/interruption.h"
@@ -28,43 +29,11 @@
 namespace gradhaul {
 namespace {
 
-// From here on somebody waits long enough for the changes to be told why.
-constexpr double kLongRun = 10;  // seconds
-
 constexpr std::string_view kOfLargestBucket =
     "Of the training step the collective of its largest bucket is explained, by itself; predict "
     "tells of the whole step.";
 
 using Settings = std::vector<std::string>;
-
-// Several runs told as one.
-class RunOfSeveral final : public ProgressSink {
- public:
-  RunOfSeveral(ProgressSink& all, int run, int runs) : all_(all), run_(run), runs_(runs) {}
-  void on_progress(double done, Bytes row) override {
-    all_.on_progress((run_ + std::clamp(done, 0.0, 1.0)) / runs_, row);
-  }
-
- private:
-  ProgressSink& all_;
-  int run_;
-  int runs_;
-};
-
-std::string path_of(const std::string& setting) { return setting.substr(0, setting.find('=')); }
-
-// Of the same path the last one holds.
-Settings joined(const Settings& first, const Settings& then) {
-  Settings all;
-  for (const std::string& setting : first) {
-    const bool replaced = std::any_of(
-        then.begin(), then.end(),
-        [&setting](const std::string& later) { return path_of(later) == path_of(setting); });
-    if (!replaced) all.push_back(setting);
-  }
-  all.insert(all.end(), then.begin(), then.end());
-  return all;
-}
 
 std::string command_line(const std::string& scenario, const Settings& settings) {
   std::string line = shell_word(scenario);
@@ -214,14 +183,7 @@ class Explainer {
   }
 
   void try_changes(const Question& asked, Explanation& explanation) const {
-    const double each = explanation.prediction.cost.wall_s;
-    if (each >= kLongRun && options_.top > 0) {
-      complain(
-          fmt::format("each of up to {} changes is a run like the first, which took {:.0f} s; "
-                      "fewer with --top, less exactly but sooner with --set "
-                      "simulation.fidelity=flow; Ctrl-C keeps what is finished",
-                      options_.top, each));
-    }
+    warn_of_runs(explanation.prediction.cost.wall_s, options_.top, "fewer with --top, ");
     if (options_.top == 0) {
       explanation.untried = "Not asked for (--top 0).";
       return;

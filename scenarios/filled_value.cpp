@@ -14,6 +14,7 @@ namespace {
 using Kind = FilledValue::Kind;
 
 constexpr std::size_t kCommentColumn = 44;
+constexpr std::size_t kFlowWidth = 100;
 
 bool is_plain_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -79,6 +80,7 @@ std::string comment_of(const Origin& origin) {
     text = fmt::format("{}:{}", file, origin.location.line);
   }
   if (origin.estimate) text += ", estimate";
+  if (!origin.low.empty()) text += fmt::format(" ({} to {})", origin.low, origin.high);
   if (!origin.source.empty()) text += ": " + origin.source;
   // A comment ends with its line.
   std::replace_if(
@@ -92,15 +94,22 @@ std::string with_comment(const std::string& line, const std::string& comment) {
 }
 
 void collect_estimates(const FilledValue& mapping, const std::string& prefix,
-                       std::vector<std::string>& names) {
+                       std::vector<FoundEstimate>& found) {
   for (const FilledValue& child : mapping.children) {
     const std::string name = prefix + child.key;
     if (child.kind == Kind::kMapping) {
-      collect_estimates(child, name + ".", names);
+      collect_estimates(child, name + ".", found);
     } else if (child.origin.estimate) {
-      names.push_back(name);
+      found.push_back({name, &child});
     }
   }
+}
+
+// "read_latency: [500ns, 1100ns]"; a null where there is no range.
+std::string range_entry(const FoundEstimate& estimate) {
+  const Origin& origin = estimate.value->origin;
+  return origin.low.empty() ? estimate.key + ": ~"
+                            : fmt::format("{}: [{}, {}]", estimate.key, origin.low, origin.high);
 }
 
 class YamlWriter {
@@ -113,10 +122,20 @@ class YamlWriter {
 
   // So that what is read back knows its estimates too.
   void write_estimates(const FilledValue& mapping, const std::string& indent) {
-    std::vector<std::string> names;
-    collect_estimates(mapping, "", names);
-    if (names.empty()) return;
-    text += fmt::format("{}estimates: [{}]\n", indent, fmt::join(names, ", "));
+    std::string line;
+    for (const FoundEstimate& estimate : estimates_in(mapping)) {
+      const std::string entry = range_entry(estimate);
+      if (line.empty()) {
+        text += indent + "estimates:\n";
+        line = indent + "  {" + entry;
+      } else if (line.size() + entry.size() + 2 < kFlowWidth) {
+        line += ", " + entry;
+      } else {
+        text += line + ",\n";
+        line = indent + "   " + entry;
+      }
+    }
+    if (!line.empty()) text += line + "}\n";
   }
 
  private:
@@ -145,6 +164,12 @@ const FilledValue* FilledValue::find(std::string_view name) const {
     if (child.key == name) return &child;
   }
   return nullptr;
+}
+
+std::vector<FoundEstimate> estimates_in(const FilledValue& mapping) {
+  std::vector<FoundEstimate> found;
+  collect_estimates(mapping, "", found);
+  return found;
 }
 
 nlohmann::ordered_json json_of(const FilledValue& value) {

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "scenarios/config_error.h"
 
@@ -19,6 +20,9 @@ struct Origin {
   Location location;      // where it was written, unless it is a default
   bool estimate = false;  // nobody has measured or stated it
   std::string source;     // who says so; may be empty
+  // Between what an estimate lies, as a user would write it; empty: not known.
+  std::string low = {};
+  std::string high = {};
 };
 
 struct FilledValue {
@@ -40,6 +44,15 @@ struct FilledValue {
 
   const FilledValue* find(std::string_view name) const;
 };
+
+// A value of a mapping that nobody has measured or stated, under its key in it, dotted where it
+// lies deeper.
+struct FoundEstimate {
+  std::string key;
+  const FilledValue* value = nullptr;
+};
+
+std::vector<FoundEstimate> estimates_in(const FilledValue& mapping);
 
 nlohmann::ordered_json json_of(const FilledValue& value);
 

@@ -135,16 +135,18 @@ void read_switch_buffers(MappingReader& reader, Network& network) {
   };
   if (roce) {
     network.switch_buffer = reader.bytes(
-        "buffer", {.otherwise = {"64MB", true}, .least = 1, .most = kMostSwitchBuffer});
+        "buffer",
+        {.otherwise = {"64MB", true, "", "42MB", "160MB"}, .least = 1, .most = kMostSwitchBuffer});
     misplaced("vl_buffer", "its switches share a buffer: buffer");
     reader.raw("vl_buffer");
     return;
   }
-  network.vl_buffer =
-      reader.bytes("vl_buffer", {.otherwise = {infiniband ? "64KiB" : "unlimited", infiniband},
-                                 .least = 1,
-                                 .most = kMostVlBuffer,
-                                 .words = {{"unlimited", 0}}});
+  network.vl_buffer = reader.bytes(
+      "vl_buffer", {.otherwise = {infiniband ? "64KiB" : "unlimited", infiniband, "",
+                                  infiniband ? "32KiB" : "", infiniband ? "128KiB" : ""},
+                    .least = 1,
+                    .most = kMostVlBuffer,
+                    .words = {{"unlimited", 0}}});
   misplaced("buffer", "an InfiniBand switch has vl_buffer, per port and lane");
   reader.raw("buffer");
   const std::int64_t packet = packet_buffer(network.mtu).count;
@@ -175,10 +177,11 @@ void read_flow_control(MappingReader& reader, Network& network) {
   } else {
     reader.fixed("congestion_control", "none", {"dcqcn", "hpcc", "timely", "swift"});
   }
-  network.credit_return =
-      reader.time("credit_return", {.otherwise = {infiniband ? "300ns" : "0ns", infiniband},
-                                    .least = 0,
-                                    .most = kLongestLatency});
+  network.credit_return = reader.time(
+      "credit_return", {.otherwise = {infiniband ? "300ns" : "0ns", infiniband, "",
+                                      infiniband ? "150ns" : "", infiniband ? "600ns" : ""},
+                        .least = 0,
+                        .most = kLongestLatency});
   if (roce) {
     const bool ecmp = reader.choice("routing", {.otherwise = {"ecmp"},
                                                 .available = {"static", "ecmp"},

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "scenarios/did_you_mean.h"
+#include "scenarios/estimate_range.h"
 
 namespace gradhaul {
 namespace {
@@ -150,9 +151,15 @@ FilledValue& MappingReader::record(std::string_view key, FilledKind kind, std::s
     value.origin.location = kind == FilledKind::kMapping ? node->key_location : node->location;
     value.origin.estimate = node->estimate;
     value.origin.source = node->source;
+    if (node->range) {
+      value.origin.low = node->range->low;
+      value.origin.high = node->range->high;
+    }
   } else {
     value.origin.estimate = otherwise.estimate;
     value.origin.source = otherwise.source;
+    value.origin.low = otherwise.low;
+    value.origin.high = otherwise.high;
   }
   return value;
 }
@@ -212,6 +219,7 @@ std::int64_t MappingReader::number(std::string_view key, std::optional<Dimension
   auto value = text ? check_number(key, *text, dimension, spec) : std::nullopt;
   const bool word = value && std::any_of(spec.words.begin(), spec.words.end(),
                                          [&](const Word& w) { return w.name == *text; });
+  if (value && node != nullptr) check_range(key, *node, *value, dimension, problems_);
   record(key, dimension || word ? FilledKind::kText : FilledKind::kInteger, text.value_or(""), node,
          spec.otherwise);
   return value ? *value : default_number(dimension, spec);
@@ -251,6 +259,7 @@ double MappingReader::real(std::string_view key, const RealSpec& spec) {
       report(key, fmt::format("{}: {} is out of range; it is {}", key, *text, range_text(spec)));
     } else {
       value = *parsed.value;
+      if (node != nullptr) check_range(key, *node, value, problems_);
     }
   }
   record(key, FilledKind::kReal, text.value_or(""), node, spec.otherwise);

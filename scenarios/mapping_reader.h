@@ -24,11 +24,14 @@
 
 namespace gradhaul {
 
-// A default. An empty text: there is none, the key has to be there.
+// A default. An empty text: there is none, the key has to be there. `low` and `high`: between what
+// an estimate lies, where that is known.
 struct Default {
   std::string_view text = {};
   bool estimate = false;
   std::string_view source = {};
+  std::string_view low = {};
+  std::string_view high = {};
 };
 
 // A word that stands for a number: "unlimited".

@@ -89,9 +89,11 @@ Topology read_topology(MappingReader reader) {
 
 void read_switch(MappingReader reader, Network& network) {
   const bool roce = network.kind == NetworkKind::kRoce;
-  network.switch_latency = reader.time(
-      "latency",
-      {.otherwise = {roce ? "400ns" : "200ns", true}, .least = 0, .most = kLongestLatency});
+  network.switch_latency =
+      reader.time("latency", {.otherwise = {roce ? "400ns" : "200ns", true, "",
+                                            roce ? "300ns" : "150ns", roce ? "800ns" : "330ns"},
+                              .least = 0,
+                              .most = kLongestLatency});
   read_switch_buffers(reader, network);
   reader.finish();
 }

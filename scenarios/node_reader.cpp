@@ -39,8 +39,9 @@ RootComplex read_root_complex(MappingReader reader) {
   NumberSpec across = rate_or_unlimited();
   across.words.push_back({"none", 0});
   root.peer_to_peer_across_sockets = reader.rate("peer_to_peer_across_sockets", across);
-  root.latency =
-      reader.time("latency", {.otherwise = {"300ns", true}, .least = 0, .most = kLongestLatency});
+  root.latency = reader.time(
+      "latency",
+      {.otherwise = {"300ns", true, "", "200ns", "400ns"}, .least = 0, .most = kLongestLatency});
   const char* const pieces[] = {"64B", "128B"};
   const std::size_t piece =
       reader.choice("read_completion", {.otherwise = {"64B"}, .available = {"64B", "128B"}});
@@ -115,8 +116,9 @@ std::optional<Nvlink> read_nvlink(MappingReader& parent) {
       reader.rate("bandwidth", {.least = 1'000'000, .most = (100'000_GBps).bits_per_second});
   link.efficiency =
       reader.real("efficiency", {.otherwise = {"1"}, .least = 0, .most = 1, .above_least = true});
-  link.latency =
-      reader.time("latency", {.otherwise = {"700ns", true}, .least = 0, .most = kLongestLatency});
+  link.latency = reader.time(
+      "latency",
+      {.otherwise = {"700ns", true, "", "700ns", "1us"}, .least = 0, .most = kLongestLatency});
   reader.finish();
   return link;
 }

@@ -283,15 +283,18 @@ PcieSettings read_pcie_settings(MappingReader& reader) {
   // 14-bit tags are the most there are (PCIe 6.0).
   settings.tags =
       static_cast<int>(reader.count("tags", {.otherwise = {"256"}, .least = 1, .most = 16384}));
-  const NumberSpec credits{.otherwise = {"128", true, kEstimate}, .least = 1, .most = 65536};
+  const NumberSpec credits{
+      .otherwise = {"128", true, kEstimate, "64", "128"}, .least = 1, .most = 65536};
   settings.posted_header_credits = static_cast<int>(reader.count("posted_header_credits", credits));
-  settings.posted_data_credits = static_cast<int>(
-      reader.count("posted_data_credits",
-                   {.otherwise = {"1024", true, kEstimate}, .least = 1, .most = 1 << 20}));
-  settings.credit_loop =
-      reader.time("credit_loop", {.otherwise = {"200ns", true}, .least = 0, .most = 1'000'000'000});
+  settings.posted_data_credits = static_cast<int>(reader.count(
+      "posted_data_credits",
+      {.otherwise = {"1024", true, kEstimate, "512", "1024"}, .least = 1, .most = 1 << 20}));
+  settings.credit_loop = reader.time(
+      "credit_loop",
+      {.otherwise = {"200ns", true, "", "150ns", "300ns"}, .least = 0, .most = 1'000'000'000});
   settings.dllp_overhead = reader.real(
-      "dllp_overhead", {.otherwise = {"0.03", true}, .least = 0, .most = 0.5, .below_most = true});
+      "dllp_overhead",
+      {.otherwise = {"0.03", true, "", "0", "0.1"}, .least = 0, .most = 0.5, .below_most = true});
   reader.fixed("relaxed_ordering", "true", {"false"});
   reader.fixed("acs", "false", {"true"});
   reader.fixed("iommu", "false", {"true"});

@@ -15,6 +15,7 @@
 #include "scenarios/result_files_command.h"
 #include "scenarios/scenario.h"
 #include "scenarios/step_command.h"
+#include "scenarios/uncertainty_command.h"
 #include "sim/predict.h"
 
 namespace gradhaul {
@@ -59,6 +60,10 @@ int predict_scenario(const PredictOptions& options, const CommandContext& contex
         "traffic in this version");
     return kBadInput;
   }
+  if (scenario.training_step && options.uncertainty) {
+    complain("--uncertainty is not available for training steps in this version");
+    return kBadInput;
+  }
   const Picture picture(options.picture, result_picture_kinds(), context);
   if (scenario.training_step) {
     request.interrupted = &catch_interruption();
@@ -81,6 +86,10 @@ int predict_scenario(const PredictOptions& options, const CommandContext& contex
     }
   }
   complete_notes(scenario, prediction);
+  bool varied = true;
+  if (options.uncertainty && !prediction.rows.empty() && !prediction.interrupted) {
+    varied = add_uncertainty(scenario, options, context, *request.interrupted, prediction);
+  }
   const RunDescription run =
       describe_run(request.cluster, request.communication, scenario.name, context.version);
   const bool printed = print(report(prediction, run));
@@ -93,6 +102,10 @@ int predict_scenario(const PredictOptions& options, const CommandContext& contex
   const bool traced = trace.write(prediction);
   const bool captured = capture.write();
   if (!printed || !written || !drawn || !traced || !captured) return kRunFailed;
+  if (!varied) {
+    complain("interrupted; what was found of the estimates until then is kept");
+    return kInterrupted;
+  }
   return judge(scenario, prediction);
 }
 

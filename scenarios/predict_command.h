@@ -25,6 +25,7 @@ struct PredictOptions {
   CaptureOptions capture;
   ProgressMode progress = ProgressMode::kAuto;
   bool no_skip = false;
+  bool uncertainty = false;
 };
 
 // Notes of the reader first, in the order in which things happened; then those of the busbw bound,

@@ -21,8 +21,9 @@ TEST(ShippedFiles, AreAllRegistered) {
   const Library library(GRADHAUL_SCENARIOS);
   EXPECT_THAT(library.names(""),
               ElementsAre("70b-step", "7b-32gpu", "7b-32gpu-flat", "7b-32gpu-one-nic-per-node",
-                          "7b-step", "dlrm-step", "ideal-ring", "link-test", "quick",
-                          "two-jobs-packed", "two-jobs-scattered"));
+                          "7b-step", "dlrm-step", "ideal-ring", "link-test", "parameter-server",
+                          "quick", "roce-mtu-1024", "static-collision", "two-jobs-packed",
+                          "two-jobs-scattered", "wan-ring", "whole-chunks"));
   EXPECT_THAT(
       library.names("nodes"),
       ElementsAre("bad-cross-socket", "bad-uplink-gen3", "bad-uplink-gen4", "dgx-a100", "flat-h100",
