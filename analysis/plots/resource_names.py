@@ -16,6 +16,7 @@ CAUSES = {
     "paused": "paused by the receiving end (PFC)", "paced": "held back by congestion control",
     "latency": "on the way", "reads outstanding": "waiting for reads on the way",
     "slot credits": "waiting for a free receive slot",
+    "retransmission": "sending again what was lost", "ACK timeout": "waiting for the ACK timeout",
 }
 # Classes of causes, in the order in which they are stacked and named.
 MOVING, WAITING, LATENCY, WORKING = (
@@ -35,7 +36,8 @@ def common_name(names):
 
 
 def class_of(cause, resource):
-    if cause in ("credits", "paused", "paced", "reads outstanding", "slot credits"):
+    if cause in ("credits", "paused", "paced", "reads outstanding", "slot credits",
+                 "retransmission", "ACK timeout"):
         return WAITING
     if cause == "latency":
         return LATENCY
