@@ -244,9 +244,9 @@ void read_queue_pair_settings(MappingReader& reader, Communication& communicatio
   reader.fixed("service_level", "0");
   communication.timeout = static_cast<int>(reader.count(
       "timeout",
-      {.otherwise = {"20", false, "4.3 s; default of NCCL_IB_TIMEOUT"}, .least = 0, .most = 31}));
+      {.otherwise = {"20", false, "4.3 s, as NCCL_IB_TIMEOUT"}, .least = 0, .most = 31}));
   communication.retry = static_cast<int>(reader.count(
-      "retry", {.otherwise = {"7", false, "default of NCCL_IB_RETRY_CNT"}, .least = 0, .most = 7}));
+      "retry", {.otherwise = {"7", false, "as NCCL_IB_RETRY_CNT"}, .least = 0, .most = 7}));
   reader.fixed("rnr_timer", "12");
   reader.fixed("split_over_queue_pairs", "false", {"true"});
   reader.fixed("page_size", "auto");

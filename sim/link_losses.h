@@ -3,7 +3,7 @@
 // Which packets a link loses, of links that lose any: to bit errors, drawn, or because the link is
 // down. A packet of n bits gets through a bit error rate r with (1 - r)^n [bits independent of each
 // other]. Draws are hashes of seed, link and the packet's number on it, so that they do not depend
-// on what else is drawn.
+// on what else is drawn. What two ports tell each other (credits, pause frames) gets through.
 
 #include <cstdint>
 #include <vector>
