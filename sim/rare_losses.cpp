@@ -7,6 +7,8 @@
 #include <sstream>
 
 #include "core/network_framing.h"
+#include "sim/finished_run.h"
+#include "sim/packet_transport.h"
 
 namespace gradhaul {
 namespace {

@@ -17,10 +17,15 @@
 #include <string>
 #include <vector>
 
-#include "sim/finished_run.h"
-#include "sim/packet_transport.h"
+#include "core/quantities.h"
 
 namespace gradhaul {
+
+class Fabric;
+class FinishedRun;
+class PacketTransport;
+struct Path;
+struct Wiring;
 
 struct LossCost {
   Duration middle;

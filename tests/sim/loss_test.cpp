@@ -9,8 +9,11 @@
 #include <string>
 
 #include "core/forward_error_correction.h"
+#include "core/placement.h"
+#include "core/schedule.h"
 #include "sim/predict.h"
 #include "sim/rare_losses.h"
+#include "sim/wiring.h"
 #include "tests/sim/cluster_examples.h"
 #include "tests/sim/draws.h"
 #include "tests/sim/write_stream.h"
@@ -202,7 +205,8 @@ TEST(Loss, EveryByteComesOnceWhateverIsLost) {
       told += port.packet_seq_err;
       timed_out += port.local_ack_timeout_err;
     }
-    if (seed % 10 == 0) EXPECT_EQ(predict(request).digest, prediction.digest);
+    if (seed % 10 > 0) continue;
+    EXPECT_EQ(predict(request).digest, prediction.digest);
   }
   EXPECT_GT(dropped, 100);
   EXPECT_GT(told, 30);
