@@ -26,6 +26,8 @@
 //  - A unit's credit is given back when it leaves the buffer, or at once where the last link ends
 //    in something that takes all at once. The units of a train that waits for a slower link behind
 //    it leave one by one as they come.
+//  - A packet that a link loses (sim/link_losses.h) is on it as long as any other. The far end
+//    drops it, and its buffer is free at once.
 
 #include <cstdint>
 #include <vector>

@@ -10,6 +10,9 @@
 //   acknowledges the last packet as it comes in; the acknowledgement travels back with the data of
 //   the other direction -> kWriteDone.
 //
+// Where packets may be lost, queue pairs number and acknowledge them, and send again what is
+// missing: see sim/queue_pair_recovery.h.
+//
 // Not given wire time: doorbells, work requests and completion queue entries (64 bytes each, of a
 // message) on PCIe; they cost latency.
 
