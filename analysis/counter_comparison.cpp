@@ -11,10 +11,19 @@
 namespace gradhaul {
 namespace {
 
-constexpr std::size_t kKinds = 9;
-constexpr std::array<std::string_view, kKinds> kNames{
-    "xmit_wait_us", "pfc_pause_frames", "pfc_pause_frames_sent", "pfc_paused_us",    "ecn_marked",
-    "cnp",          "dropped",          "retransmitted",         "out_of_credits_us"};
+constexpr std::size_t kKinds = 12;
+constexpr std::array<std::string_view, kKinds> kNames{"xmit_wait_us",
+                                                      "pfc_pause_frames",
+                                                      "pfc_pause_frames_sent",
+                                                      "pfc_paused_us",
+                                                      "ecn_marked",
+                                                      "cnp",
+                                                      "dropped",
+                                                      "retransmitted",
+                                                      "out_of_sequence",
+                                                      "packet_seq_err",
+                                                      "local_ack_timeout_err",
+                                                      "out_of_credits_us"};
 
 using Values = std::array<double, kKinds>;
 
@@ -27,6 +36,9 @@ Values values_of(const PortCounters& port) {
           static_cast<double>(port.cnp),
           static_cast<double>(port.dropped),
           static_cast<double>(port.retransmitted),
+          static_cast<double>(port.out_of_sequence),
+          static_cast<double>(port.packet_seq_err),
+          static_cast<double>(port.local_ack_timeout_err),
           microseconds(port.out_of_credits)};
 }
 

@@ -141,7 +141,7 @@ std::string part_line(Duration time, Duration whole, const std::string& what) {
 
 // For whoever meets these words for the first time.
 std::string_view cause_explained(std::string_view cause) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kWords{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kWords{
       {{"busy", "moving data: a faster link, kernel or memory shortens it"},
        {"credits",
         "waiting for credits: a sender sends only what the receiver has promised room for"},
@@ -149,6 +149,12 @@ std::string_view cause_explained(std::string_view cause) {
         "waiting for reads: a NIC can have asked for only so much data at once"},
        {"latency",
         "on the way: signals travel and devices pass them on; more bandwidth does not shorten it"},
+       {"retransmission",
+        "sending again: a receiver drops all that comes behind a lost packet, until it comes "
+        "again"},
+       {"ACK timeout",
+        "waiting for the ACK timeout: nothing followed the lost packet that would have told of it; "
+        "communication.timeout says how long"},
        {"post and doorbell", "post and doorbell: the NIC is told what to send"},
        {"completion", "completion: the NIC reports what is done, and somebody sees it"},
        {"kernel and host flags",

@@ -88,13 +88,16 @@ std::string port_line(const std::vector<const PortCounters*>& ports) {
       {{"xmit_wait", &PortCounters::xmit_wait},
        {"out_of_credits", &PortCounters::out_of_credits},
        {"pfc_paused", &PortCounters::pfc_paused}}};
-  constexpr std::array<std::pair<std::string_view, std::int64_t PortCounters::*>, 6> kCounts{
+  constexpr std::array<std::pair<std::string_view, std::int64_t PortCounters::*>, 9> kCounts{
       {{"pfc_pause_frames", &PortCounters::pfc_pause_frames},
        {"pfc_pause_frames_sent", &PortCounters::pfc_pause_frames_sent},
        {"ecn_marked", &PortCounters::ecn_marked},
        {"cnp", &PortCounters::cnp},
        {"dropped", &PortCounters::dropped},
-       {"retransmitted", &PortCounters::retransmitted}}};
+       {"retransmitted", &PortCounters::retransmitted},
+       {"out_of_sequence", &PortCounters::out_of_sequence},
+       {"packet_seq_err", &PortCounters::packet_seq_err},
+       {"local_ack_timeout_err", &PortCounters::local_ack_timeout_err}}};
   std::string counters;
   for (const auto& [name, field] : kTimes) counters += range_text(name, range_of(ports, field));
   for (const auto& [name, field] : kCounts) counters += range_text(name, range_of(ports, field));
@@ -165,6 +168,7 @@ std::string report(const Prediction& prediction, const RunDescription& run) {
   text += table_rows(prediction);
   text += table_foot(prediction);
   if (prediction.interrupted) text += "# Interrupted: only the rows above were finished.\n#\n";
+  if (!prediction.failure.empty()) text += fmt::format("# Failed: {}\n#\n", prediction.failure);
   if (!prediction.rows.empty()) {
     const ResultRow& row = prediction.rows.back();
     check_parts(row);

@@ -111,6 +111,9 @@ void read_counters(const Json& list, ComparedRun& run) {
     port.cnp = count(member(entry, "cnp"));
     port.dropped = count(member(entry, "dropped"));
     port.retransmitted = count(member(entry, "retransmitted"));
+    port.out_of_sequence = count(member(entry, "out_of_sequence"));
+    port.packet_seq_err = count(member(entry, "packet_seq_err"));
+    port.local_ack_timeout_err = count(member(entry, "local_ack_timeout_err"));
     port.out_of_credits = duration_of(member(entry, "out_of_credits_us"));
     run.counters.push_back(std::move(port));
   }

@@ -113,6 +113,9 @@ Json counters_json(const PortCounters& port) {
           {"cnp", port.cnp},
           {"dropped", port.dropped},
           {"retransmitted", port.retransmitted},
+          {"out_of_sequence", port.out_of_sequence},
+          {"packet_seq_err", port.packet_seq_err},
+          {"local_ack_timeout_err", port.local_ack_timeout_err},
           {"out_of_credits_us", microseconds(port.out_of_credits)}};
 }
 
@@ -169,6 +172,7 @@ Json result_json(const Prediction& prediction, const ScenarioRecord& scenario,
   result["counters"] = list_json(prediction.counters, counters_json);
   if (prediction.company) result["company"] = company_json(*prediction.company);
   result["notes"] = prediction.notes;
+  if (!prediction.failure.empty()) result["failures"] = {prediction.failure};
   result["interrupted"] = prediction.interrupted;
   result["cost"] = cost_json(prediction.cost);
   return result;

@@ -152,6 +152,13 @@ PortCounters counters_of(const Stored& stored) {
   port.cnp = stored.at("cnp").count();
   port.dropped = stored.at("dropped").count();
   port.retransmitted = stored.at("retransmitted").count();
+  // Results of earlier versions lack them.
+  const auto later = [&stored](const char* key) {
+    return stored.has(key) ? stored.at(key).count() : 0;
+  };
+  port.out_of_sequence = later("out_of_sequence");
+  port.packet_seq_err = later("packet_seq_err");
+  port.local_ack_timeout_err = later("local_ack_timeout_err");
   port.out_of_credits = stored.at("out_of_credits_us").time();
   return port;
 }

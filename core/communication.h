@@ -48,6 +48,10 @@ struct Communication {
   Bytes slot_size{512 * 1024};  // the slice that travels, is reduced and travels on
   bool own_slot_size = false;   // asked for; else the protocol's
   int queue_pairs = 1;          // per connection; writes alternate over them
+  // How a queue pair waits for an acknowledgement: 4.096 us * 2^timeout, 0 for ever; and how often
+  // in a row, without any progress, it tries again [IBTA vol. 1, 9.7.5 and 9.7.6].
+  int timeout = 20;
+  int retry = 7;
   RingOrder ring_order = RingOrder::kBalanced;
   // kListed: one ring for all channels, or one for each channel.
   std::vector<std::vector<Rank>> listed_rings;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "core/cluster.h"
 
@@ -34,6 +35,20 @@ double slowdown_of(const Faults& faults, int node, int gpu) {
     if (fault.node == node && fault.gpu == gpu) return fault.slowdown;
   }
   return 1;
+}
+
+double bit_error_rate(const Faults& faults, std::string_view link) {
+  for (const BitErrors& fault : faults.errors) {
+    if (fault.link == link) return fault.rate;
+  }
+  return 0;
+}
+
+std::vector<LinkDown> outages(const Faults& faults, std::string_view link) {
+  std::vector<LinkDown> found;
+  std::copy_if(faults.down.begin(), faults.down.end(), std::back_inserter(found),
+               [link](const LinkDown& fault) { return fault.link == link; });
+  return found;
 }
 
 }  // namespace gradhaul

@@ -32,10 +32,31 @@ struct Straggler {
   friend bool operator==(const Straggler&, const Straggler&) = default;
 };
 
+// A link of the network that garbles bits, in both directions and, of several cables, on all. A
+// packet of n bits is lost with 1 - (1 - rate)^n, and dropped by whoever receives it.
+struct BitErrors {
+  std::string link;
+  double rate = 0;     // after forward error correction
+  double pre_fec = 0;  // before it, where that is what was said; else 0
+  friend bool operator==(const BitErrors&, const BitErrors&) = default;
+};
+
+// A link of the network that is down for a while: what is on it then is lost, both ways.
+struct LinkDown {
+  std::string link;
+  Duration at;                         // since the start of the run
+  std::optional<Duration> lasts = {};  // nothing: it stays down
+  friend bool operator==(const LinkDown&, const LinkDown&) = default;
+};
+
 struct Faults {
-  std::vector<TrainedDown> links;  // no link and quality twice
-  std::vector<Straggler> gpus;     // no GPU twice
-  bool empty() const { return links.empty() && gpus.empty(); }
+  std::vector<TrainedDown> links;      // no link and quality twice
+  std::vector<Straggler> gpus;         // no GPU twice
+  std::vector<BitErrors> errors = {};  // no link twice
+  std::vector<LinkDown> down = {};
+  // Packets may be lost.
+  bool lossy() const { return !errors.empty() || !down.empty(); }
+  bool empty() const { return links.empty() && gpus.empty() && !lossy(); }
   friend bool operator==(const Faults&, const Faults&) = default;
 };
 
@@ -46,5 +67,8 @@ PcieLink trained_link(const Faults& faults, std::string_view link, PcieLink nomi
 BitRate kernel_rate(const Faults& faults, int node, int gpu, BitRate nominal);
 // How much longer they take, 1 where nothing is wrong.
 double slowdown_of(const Faults& faults, int node, int gpu);
+// The bit errors of a link of the network, 0 where there are none; and when it is down.
+double bit_error_rate(const Faults& faults, std::string_view link);
+std::vector<LinkDown> outages(const Faults& faults, std::string_view link);
 
 }  // namespace gradhaul

@@ -61,4 +61,10 @@ class SimulationError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// A queue pair gave up, as a real one would: what was finished before counts.
+class TransportFailure : public SimulationError {
+ public:
+  using SimulationError::SimulationError;
+};
+
 }  // namespace gradhaul

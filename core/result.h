@@ -85,6 +85,11 @@ struct PortCounters {
   std::int64_t cnp = 0;  // sent
   std::int64_t dropped = 0;
   std::int64_t retransmitted = 0;
+  // As in a NIC's hw_counters: packets that came after a gap, answers that told of one, and times
+  // that no answer came.
+  std::int64_t out_of_sequence = 0;
+  std::int64_t packet_seq_err = 0;
+  std::int64_t local_ack_timeout_err = 0;
   Duration out_of_credits;
 };
 
@@ -112,6 +117,7 @@ struct Prediction {
   std::vector<PortCounters> counters;  // of the last row, those not all zero, in name order
   std::optional<Company> company;      // of the last size, where anybody shares the cluster
   std::vector<std::string> notes;
+  std::string failure;  // a sentence: why it ended before all rows were finished; empty: it did not
   bool interrupted = false;  // only the rows that were finished are here
   RunCost cost;
 };

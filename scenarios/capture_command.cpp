@@ -46,6 +46,13 @@ void check_scenario(const std::string& option, const Scenario& scenario) {
   }
 }
 
+void check_losses(const std::string& option, const Scenario& scenario) {
+  if (!scenario.cluster.faults.lossy()) return;
+  refuse(option,
+         "captures of packets that are lost and sent again are not available in this version; "
+         "cluster.faults=[] leaves the losses out");
+}
+
 void make_folder(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directory(folder, error);
@@ -60,6 +67,7 @@ void make_folder(const std::string& folder) {
 CaptureRecording::CaptureRecording(const CaptureOptions& options, const Scenario& scenario) {
   if (options.folder.empty()) return;
   check_scenario("--pcap " + options.folder, scenario);
+  check_losses("--pcap " + options.folder, scenario);
   CaptureSettings settings;
   settings.folder = options.folder;
   settings.ports = checked_ports(options.ports, scenario.cluster);

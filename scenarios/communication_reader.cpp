@@ -268,11 +268,14 @@ void read_fixed(MappingReader& reader) {
   reader.fixed("registration", "once", {"per_transfer"});
 }
 
-void read_unheeded(MappingReader& reader) {
+void read_queue_pair_settings(MappingReader& reader, Communication& communication) {
   reader.fixed("traffic_class", "0");
   reader.fixed("service_level", "0");
-  reader.fixed("timeout", "20");
-  reader.fixed("retry", "7");
+  communication.timeout = static_cast<int>(reader.count(
+      "timeout",
+      {.otherwise = {"20", false, "4.3 s, as NCCL_IB_TIMEOUT"}, .least = 0, .most = 31}));
+  communication.retry = static_cast<int>(reader.count(
+      "retry", {.otherwise = {"7", false, "as NCCL_IB_RETRY_CNT"}, .least = 0, .most = 7}));
   reader.fixed("rnr_timer", "12");
   reader.fixed("split_over_queue_pairs", "false", {"true"});
   reader.fixed("page_size", "auto");
@@ -296,7 +299,7 @@ Communication read_communication(MappingReader& reader, const Workload& workload
   }
   read_fixed(reader);
   read_ring_order(reader, cluster, communication);
-  read_unheeded(reader);
+  read_queue_pair_settings(reader, communication);
   reader.finish();
   return communication;
 }

@@ -112,6 +112,7 @@ class Explainer {
     request.progress = &progress;
     request.interrupted = &interrupted_;
     Prediction prediction = predict(request);
+    if (!prediction.failure.empty()) throw SimulationError(prediction.failure);
     prediction.notes.insert(prediction.notes.begin(), scenario.notes.begin(), scenario.notes.end());
     return prediction;
   }

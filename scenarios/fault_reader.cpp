@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "core/cluster_parts.h"
+#include "core/forward_error_correction.h"
+#include "core/topology_size.h"
 #include "scenarios/did_you_mean.h"
 
 namespace gradhaul {
@@ -17,12 +19,21 @@ namespace {
 using TreeKind = TreeNode::Kind;
 
 constexpr std::string_view kForms =
-    "{link: node0.nic0, speed: 100Gb/s}, {link: node1.sw0, width: x8} or "
+    "{link: node0.nic0, speed: 100Gb/s}, {link: node1.sw0, width: x8}, "
+    "{link: node0.nic0, bit_error_rate: 1e-10}, {link: node0.nic0, down: {at: 5ms, for: 20ms}} or "
     "{gpu: node0.gpu3, slowdown: 1.5}";
 
 // What other versions know of.
-constexpr std::string_view kLater[] = {"bit_error_rate", "pre_fec_bit_error_rate", "down",
-                                       "pause_storm", "communication_thread"};
+constexpr std::string_view kLater[] = {"pause_storm", "communication_thread"};
+
+// All that can be the matter with one link.
+struct LinkFault {
+  TrainedDown trained;
+  std::optional<BitErrors> errors;
+  std::optional<LinkDown> down;
+  bool trained_down() const { return trained.speed || trained.lanes || trained.generation; }
+  bool lossy() const { return errors || down; }
+};
 
 std::string counted_nodes(const Cluster& cluster) {
   return cluster.nodes == 1 ? "the only node is node0"
@@ -39,6 +50,29 @@ std::string forms_of_links(const Cluster& cluster) {
   }
   if (cluster.network.topology.spines > 0) forms.emplace_back("leaf0-spine0");
   return join_or(forms);
+}
+
+std::vector<std::string> links_of_spine(const Cluster& cluster, int spine) {
+  std::vector<std::string> links;
+  for (int leaf = 0; leaf < cluster.network.topology.leaves; ++leaf) {
+    links.push_back(fmt::format("leaf{}-spine{}", leaf, spine));
+  }
+  return links;
+}
+
+std::vector<std::string> links_of_leaf(const Cluster& cluster, int leaf) {
+  std::vector<std::string> links;
+  const int nics = cluster.node.nic_count;
+  for (int node = 0; node < cluster.nodes; ++node) {
+    for (int nic = 0; nic < nics; ++nic) {
+      if (leaf_of(cluster.network.topology, cluster.nodes, nics, node, nic) != leaf) continue;
+      links.push_back(fmt::format("node{}.nic{}", node, nic));
+    }
+  }
+  for (int spine = 0; spine < cluster.network.topology.spines; ++spine) {
+    links.push_back(fmt::format("leaf{}-spine{}", leaf, spine));
+  }
+  return links;
 }
 
 class FaultReader {
@@ -63,6 +97,8 @@ class FaultReader {
       read_straggler(reader);
     } else if (reader.has("link")) {
       read_link(reader);
+    } else if (reader.has("leaf") || reader.has("spine")) {
+      read_switch(reader, reader.has("leaf") ? "leaf" : "spine");
     } else {
       problems_.add(entry.location,
                     fmt::format("a fault names its `link` or `gpu`, as {}", kForms));
@@ -90,19 +126,16 @@ class FaultReader {
 
   void read_link(MappingReader& reader) {
     const std::string name = reader.text("link", {});
-    TrainedDown fault{name, {}, {}, {}};
-    for (const char* key : {"speed", "width", "generation"}) reader.raw(key);
-    if (reader.has("speed")) {
-      fault.speed = reader.rate("speed", {.least = 1'000'000});
-    }
-    if (reader.has("width")) fault.lanes = read_width(reader);
-    if (reader.has("generation")) {
-      fault.generation = static_cast<int>(reader.count("generation", {.least = 1, .most = 6}));
-    }
-    if (!fault.speed && !fault.lanes && !fault.generation) {
-      reader.report("link", fmt::format("what is the matter with {}? Its speed, as 100Gb/s, or, of "
-                                        "a PCIe link, its width, as x8, or generation",
-                                        name));
+    LinkFault fault{{name, {}, {}, {}}, {}, {}};
+    read_training(reader, fault.trained);
+    read_bit_errors(reader, name, fault);
+    read_outage(reader, name, fault);
+    if (!fault.trained_down() && !fault.lossy()) {
+      reader.report("link",
+                    fmt::format("what is the matter with {}? Its speed, as 100Gb/s, its "
+                                "bit_error_rate, as 1e-10, down, as {{at: 5ms, for: 20ms}}, "
+                                "or, of a PCIe link, its width, as x8, or generation",
+                                name));
     }
     if (!reader.good() || cluster_ == nullptr) return;
     const auto part = find_part(*cluster_, name);
@@ -112,8 +145,83 @@ class FaultReader {
                                 forms_of_links(*cluster_), counted_nodes(*cluster_)));
       return;
     }
-    check_link(reader, fault, *part);
-    if (reader.good() && once(reader, "link", name, name)) faults_.links.push_back(fault);
+    check_link(reader, fault.trained, *part);
+    check_losses(reader, fault, *part);
+    if (!reader.good() || !once(reader, "link", name, name)) return;
+    if (fault.trained_down()) faults_.links.push_back(fault.trained);
+    if (fault.errors) faults_.errors.push_back(*fault.errors);
+    if (fault.down) faults_.down.push_back(*fault.down);
+  }
+
+  static void read_training(MappingReader& reader, TrainedDown& fault) {
+    for (const char* key : {"speed", "width", "generation"}) reader.raw(key);
+    if (reader.has("speed")) fault.speed = reader.rate("speed", {.least = 1'000'000});
+    if (reader.has("width")) fault.lanes = read_width(reader);
+    if (reader.has("generation")) {
+      fault.generation = static_cast<int>(reader.count("generation", {.least = 1, .most = 6}));
+    }
+  }
+
+  static void read_bit_errors(MappingReader& reader, const std::string& name, LinkFault& fault) {
+    for (const char* key : {"bit_error_rate", "pre_fec_bit_error_rate"}) reader.raw(key);
+    if (reader.has("bit_error_rate")) {
+      const double rate = reader.real("bit_error_rate", {.most = 1, .below_most = true});
+      fault.errors = BitErrors{name, rate, 0};
+    }
+    if (!reader.has("pre_fec_bit_error_rate")) return;
+    const double before = reader.real("pre_fec_bit_error_rate", {.most = 1, .below_most = true});
+    if (fault.errors) {
+      reader.report("pre_fec_bit_error_rate",
+                    "pre_fec_bit_error_rate: bit_error_rate says what is left of it; say one of "
+                    "them");
+    }
+    fault.errors = BitErrors{name, rate_after_fec(before), before};
+  }
+
+  static void read_outage(MappingReader& reader, const std::string& name, LinkFault& fault) {
+    if (!reader.has("down")) {
+      reader.raw("down");
+      return;
+    }
+    MappingReader down = reader.mapping("down");
+    fault.down = LinkDown{name, down.time("at", {.otherwise = {"0s"}}), {}};
+    down.raw("for");
+    if (down.has("for")) fault.down->lasts = down.time("for", {.least = 1});
+    down.finish();
+  }
+
+  // All links of a switch are down.
+  void read_switch(MappingReader& reader, const std::string& kind) {
+    const std::string name = reader.text(kind, {});
+    LinkFault fault;
+    read_outage(reader, name, fault);
+    if (!fault.down) reader.report(kind, fmt::format("{} may be down, as {{at: 5ms}}", name));
+    if (!reader.good() || cluster_ == nullptr) return;
+    const Topology& topology = cluster_->network.topology;
+    const int switches = kind == "leaf" ? topology.leaves : topology.spines;
+    int number = 0;
+    while (number < switches && name != kind + std::to_string(number)) ++number;
+    if (number == switches || cluster_->nodes < 2) {
+      reader.report(kind, fmt::format("{}: there is no \"{}\" among {} of them, which are called "
+                                      "{}0 and so on",
+                                      kind, name, switches, kind));
+      return;
+    }
+    for (const std::string& link :
+         kind == "leaf" ? links_of_leaf(*cluster_, number) : links_of_spine(*cluster_, number)) {
+      if (!once(reader, kind, link, link)) return;
+      faults_.down.push_back({link, fault.down->at, fault.down->lasts});
+    }
+  }
+
+  void check_losses(MappingReader& reader, const LinkFault& fault, const ClusterPart& part) const {
+    if (!fault.lossy() || part.kind == PartKind::kNetworkLink) return;
+    const char* key = fault.down                  ? "down"
+                      : fault.errors->pre_fec > 0 ? "pre_fec_bit_error_rate"
+                                                  : "bit_error_rate";
+    reader.report(key, fmt::format("{}: {} is no link of the network; on others nothing is lost in "
+                                   "this version",
+                                   key, fault.trained.link));
   }
 
   static int read_width(MappingReader& reader) {
@@ -184,6 +292,20 @@ std::string note_of(const Cluster& cluster, const TrainedDown& fault) {
                      now.lanes, part->pcie.generation, part->pcie.lanes);
 }
 
+std::string note_of(const BitErrors& fault) {
+  const std::string rate =
+      fmt::format("fault: {} has a bit error rate of {:.3g}", fault.link, fault.rate);
+  if (fault.pre_fec == 0) return rate;
+  return fmt::format("{} after, and {:.3g} before forward error correction, RS(544,514)", rate,
+                     fault.pre_fec);
+}
+
+std::string note_of(const LinkDown& fault) {
+  const std::string from =
+      fmt::format("fault: {} is down from {} on", fault.link, format_duration(fault.at));
+  return fault.lasts ? fmt::format("{}, for {}", from, format_duration(*fault.lasts)) : from;
+}
+
 }  // namespace
 
 Faults read_faults(MappingReader& cluster_reader, const Cluster* cluster) {
@@ -209,6 +331,8 @@ Faults read_faults(MappingReader& cluster_reader, const Cluster* cluster) {
 std::vector<std::string> fault_notes(const Cluster& cluster) {
   std::vector<std::string> notes;
   for (const TrainedDown& fault : cluster.faults.links) notes.push_back(note_of(cluster, fault));
+  for (const BitErrors& fault : cluster.faults.errors) notes.push_back(note_of(fault));
+  for (const LinkDown& fault : cluster.faults.down) notes.push_back(note_of(fault));
   for (const Straggler& fault : cluster.faults.gpus) {
     notes.push_back(fmt::format("fault: kernels of node{}.gpu{} take {:.4g} times as long",
                                 fault.node, fault.gpu, fault.slowdown));

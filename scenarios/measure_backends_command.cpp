@@ -96,13 +96,20 @@ SocketAddress rendezvous_of(const MeasurePlan& plan) {
   throw ConfigError(problems.sorted());
 }
 
+VerbsSettings usual_settings(const Communication& communication) {
+  VerbsSettings settings;
+  settings.timeout = communication.timeout;
+  settings.retry = communication.retry;
+  return settings;
+}
+
 // One rank of several processes.
 class ProcessRank {
  public:
   ProcessRank(const MeasureOptions& options, const MeasurePlan& plan)
       : options_(options),
         plan_(plan),
-        rdma_(rdma_settings(options.rdma, plan.rank)),
+        rdma_(rdma_settings(options.rdma, plan.rank, usual_settings(plan.scenario.communication))),
         interrupted_(catch_interruption()) {
     const bool mtu_given = rdma_.mtu.count > 0;
     if (!mtu_given) rdma_.mtu = plan.scenario.cluster.network.mtu;

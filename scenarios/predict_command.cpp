@@ -34,6 +34,14 @@ int judge(const Scenario& scenario, const Prediction& prediction) {
                          prediction.rows.size(), scenario.workload.sizes.size()));
     return kInterrupted;
   }
+  if (!prediction.failure.empty()) {
+    complain(fmt::format("the run failed: {}", prediction.failure));
+    if (scenario.workload.sizes.size() > 1) {
+      complain(fmt::format("{} of {} sizes are finished and kept", prediction.rows.size(),
+                           scenario.workload.sizes.size()));
+    }
+    return kRunFailed;
+  }
   const auto unmet = unmet_expectations(expectations_of(scenario), prediction);
   for (const std::string& sentence : unmet) complain(sentence);
   return unmet.empty() ? kDone : kOutsideExpectation;

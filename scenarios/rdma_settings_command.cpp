@@ -121,8 +121,8 @@ std::string read_setting(VerbsSettings& settings, const std::string& given) {
 
 }  // namespace
 
-VerbsSettings rdma_settings(const std::vector<std::string>& given, int rank) {
-  VerbsSettings settings;
+VerbsSettings rdma_settings(const std::vector<std::string>& given, int rank,
+                            VerbsSettings settings) {
   Problems problems;
   for (const std::string& text : given) {
     const std::string wrong = read_setting(settings, text);

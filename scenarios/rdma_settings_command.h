@@ -12,7 +12,8 @@ namespace gradhaul {
 
 // Reads what was given onto the defaults; throws ConfigError with all that is wrong. In `devices`,
 // {rank} stands for this rank.
-VerbsSettings rdma_settings(const std::vector<std::string>& given, int rank);
+VerbsSettings rdma_settings(const std::vector<std::string>& given, int rank,
+                            VerbsSettings settings = {});
 
 // What each name means, for the help: "devices", "names as NCCL_IB_HCA has them; …".
 std::vector<std::pair<std::string, std::string>> rdma_setting_names();

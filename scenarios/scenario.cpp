@@ -103,6 +103,11 @@ void read_simulation(MappingReader reader, bool understood, Scenario& scenario) 
       reader.report("fidelity", "nccl-tuner: " + problem);
     }
   }
+  if (understood && scenario.cluster.faults.lossy() && scenario.fidelity != Fidelity::kPacket) {
+    reader.report_together({"simulation.fidelity", "cluster.faults"},
+                           "faults: only fidelity packet loses packets (bit_error_rate, down); "
+                           "leave these faults out for any other");
+  }
   reader.finish();
 }
 

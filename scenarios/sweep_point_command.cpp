@@ -31,6 +31,7 @@ SweepOutcome compute_point(const SweepPlan& plan, std::size_t point) {
     request.skip_recurrences = !plan.options.no_skip;
     if (scenario.training_step) return step_at(plan, scenario, request);
     Prediction prediction = predict(request);
+    if (!prediction.failure.empty()) throw SimulationError(prediction.failure);
     complete_notes(scenario, prediction);
     SweepOutcome outcome = outcome_of(prediction, plan.version);
     outcome.unmet = unmet_expectations(expectations_of(scenario), prediction);

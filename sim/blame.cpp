@@ -47,6 +47,10 @@ const char* name_of(Cause cause) {
       return "late start";
     case Cause::kCompute:
       return "compute";
+    case Cause::kResent:
+      return "retransmission";
+    case Cause::kAckTimeout:
+      return "ACK timeout";
     case Cause::kSlowed:
       return "compute beside collectives";
   }

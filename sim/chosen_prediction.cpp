@@ -49,8 +49,16 @@ void add_notes(const std::vector<std::string>& part, std::vector<std::string>& w
   }
 }
 
+bool may_go_on(const Prediction& prediction) {
+  return !prediction.interrupted && prediction.failure.empty();
+}
+
 // What is of the last row is the later part's.
 void join(Prediction part, Prediction& whole) {
+  if (part.rows.empty() && !part.failure.empty()) {
+    whole.failure = std::move(part.failure);
+    return add_cost(part.cost, whole.cost);
+  }
   RunCost cost = whole.cost;
   add_cost(part.cost, cost);
   std::vector<std::string> notes = std::move(whole.notes);
@@ -75,7 +83,7 @@ Prediction predict_chosen(const PredictionRequest& request,
   Prediction whole;
   RunDigest digests;
   std::size_t runs = 0;
-  for (std::size_t first = 0; first < weighed.size() && !whole.interrupted;) {
+  for (std::size_t first = 0; first < weighed.size() && may_go_on(whole);) {
     std::size_t end = first + 1;
     while (end < weighed.size() && same_plan(weighed[first].front(), weighed[end].front())) ++end;
     PredictionRequest part = request;

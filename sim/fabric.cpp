@@ -14,6 +14,13 @@ std::string nic_name(int node, int nic) {
   return "node" + std::to_string(node) + ".nic" + std::to_string(nic);
 }
 std::string leaf_name(int leaf) { return "leaf" + std::to_string(leaf); }
+void add_losses(const Faults& faults, const std::string& name, Link& link) {
+  link.bit_error_rate = std::max(link.bit_error_rate, bit_error_rate(faults, name));
+  for (const LinkDown& fault : outages(faults, name)) {
+    link.outages.push_back({fault.at, fault.lasts ? fault.at + *fault.lasts : Duration{INT64_MAX}});
+  }
+}
+
 std::string cable_name(int leaf, int spine, int cable) {
   return leaf_name(leaf) + "-spine" + std::to_string(spine) + "." + std::to_string(cable);
 }
@@ -73,12 +80,17 @@ void Fabric::add_network() {
       out.rate = trained_rate(cluster_.faults, name, out.rate);
       out.resource = resource(name, "nic");
       out.port = name;
+      add_losses(cluster_.faults, name, out);
+      // The other end of the same cable.
+      if (direct) add_losses(cluster_.faults, nic_name(1 - node, nic), out);
       links_.push_back(out);
       if (direct) continue;
       const int leaf = leaf_of(topology, cluster_.nodes, nics, node, nic);
       Link in = wire_link(name + ".in", network.node_cable_metres, {}, true);
       in.rate = out.rate;
       in.resource = out.resource;
+      in.bit_error_rate = out.bit_error_rate;
+      in.outages = out.outages;
       in.port = leaf_name(leaf) + ":" + std::to_string(++ports[static_cast<std::size_t>(leaf)]);
       links_.push_back(in);
     }
@@ -93,6 +105,7 @@ void Fabric::add_network() {
         const std::string both = leaf_name(leaf) + "-spine" + std::to_string(spine);
         up.rate = trained_rate(cluster_.faults, both, network.link);
         up.resource = resource(both, "network");
+        add_losses(cluster_.faults, both, up);
         up.port = leaf_name(leaf) + ":" + std::to_string(++ports[static_cast<std::size_t>(leaf)]);
         Link down = up;
         down.name = name + ".down";

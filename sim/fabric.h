@@ -62,6 +62,12 @@ struct PauseRules {
   friend bool operator==(const PauseRules&, const PauseRules&) = default;
 };
 
+// While a link is down, what is on it is lost.
+struct Outage {
+  Duration from;
+  Duration until;
+};
+
 struct Link {
   std::string name;  // "node0.nic0.pcie.up"; links are numbered in the order of their names
   LinkKind kind = LinkKind::kPcie;
@@ -78,6 +84,10 @@ struct Link {
   bool marks = false;    // sent by an Ethernet switch that marks packets (ECN)
   std::string port;      // counters are shown under this name ("leaf0:3"); empty: none
   bool network = false;  // a wire of the network: waiting for credits counts as xmit_wait
+  // What garbles or swallows packets (core/faults.h).
+  double bit_error_rate = 0;
+  std::vector<Outage> outages;
+  bool loses() const { return bit_error_rate > 0 || !outages.empty(); }
 };
 
 // One link of a route, with the form a transfer has on it.

@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "sim/fabric.h"
+#include "sim/link_losses.h"
 #include "sim/link_state.h"
 #include "sim/lossless_buffers.h"
+#include "sim/queue_pair_recovery.h"
 #include "sim/trace_parts.h"
 
 namespace gradhaul {
@@ -33,6 +35,9 @@ class FinishedRun {
   virtual LosslessBuffers::Totals pauses(LinkId link) const = 0;
   // Notifications of congestion that a NIC has sent.
   virtual std::int64_t notifications(int node, int nic) const = 0;
+  // What was lost on the link until now, and what a NIC has had to do about losses.
+  virtual LinkLosses::Totals losses(LinkId link) const = 0;
+  virtual RecoveryCounts recovery(int node, int nic) const = 0;
   virtual GpuUse gpu_use(int node, int gpu) const = 0;
   virtual std::vector<TracePart> critical_path() const = 0;
 

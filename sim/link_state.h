@@ -35,6 +35,7 @@ struct alignas(64) LinkState {
   bool marks = false;       // ECN
   ResourceId resource = kNoResource;
   bool watched = false;   // whoever looks on is told
+  bool loses = false;     // packets may be lost on it (sim/link_losses.h)
   std::int64_t rate = 0;  // bits a second; 0: serialises in no time
   std::int64_t latency = 0;
   // A unit's credit is usable again so long after it began to leave the far end's buffer (PCIe), or

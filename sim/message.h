@@ -51,6 +51,16 @@ struct Message {
   std::int32_t gathered = 0;    // payload in the NIC of the packet being put together
   std::int32_t sent = 0;        // payload handed to the wire
   std::int32_t trace = kNone;
+  // Where packets may be lost (sim/queue_pair_recovery.h): the numbers of its packets; what was
+  // asked for and is not wanted any more; whether its reads are awaited; whether the receiver has
+  // all of it; and what losses had cost its queue pair when the NIC got to know of it.
+  std::int32_t first_packet = 0;
+  std::int32_t packets = 0;
+  std::int32_t stale = 0;
+  bool reading = false;
+  bool landed = false;
+  std::int64_t resent_before = 0;
+  std::int64_t timed_out_before = 0;
   ChainId chain = kNone;
   std::int64_t posted = 0;
   // When the NIC knew of it, and how long its wire and the links of the read path had been backed

@@ -35,7 +35,9 @@ struct alignas(64) Packet {
   std::int32_t hop = 0;          // the engine's number of flow and link together
   std::int32_t message = kNone;  // Endpoints' own
   std::int32_t payload = 0;
-  std::int32_t asked = 0;    // payload that a read request asks for
+  // Payload that a read request asks for. Where packets may be lost, on a wire, the packet's
+  // sequence number in its queue pair (PSN); of an answer, the one that is expected.
+  std::int32_t asked = 0;
   LinkId ingress = kNoLink;  // whose far-end buffer it fills
   std::int32_t trace = kNone;
   std::int16_t ingress_units = 0;  // how much of it, in that link's credits
@@ -43,8 +45,9 @@ struct alignas(64) Packet {
   std::int16_t units = 1;  // where the hop's unit is the whole packet: read requests may be several
   bool last_part = true;   // the end of the packet; false for a piece cut off its front
   bool last_of_message = false;
-  bool marked = false;   // ECN: congestion experienced
-  int ingress_copy = 0;  // of the ingress link, counted as the copies of the flow's hops
+  bool marked = false;    // ECN: congestion experienced
+  bool negative = false;  // an answer: something is missing (NAK)
+  int ingress_copy = 0;   // of the ingress link, counted as the copies of the flow's hops
 };
 static_assert(sizeof(Packet) == 64);
 
@@ -54,6 +57,8 @@ class Endpoints {
   virtual void on_first_start(const Packet& packet, std::int64_t now) = 0;
   // The packet's last bit will be there at `delivered`, which is known now. It is gone afterwards.
   virtual void on_delivery(const Packet& packet, std::int64_t delivered) = 0;
+  // Or it is lost on this link, and gone afterwards.
+  virtual void on_loss(const Packet& /*packet*/, LinkId /*link*/) {}
   virtual void on_event(std::uint32_t kind, std::int32_t index) = 0;
   // The state that the event stands for.
   virtual void append_event(StateWords& /*words*/, std::uint32_t /*kind*/,

@@ -34,17 +34,26 @@ void PacketTransport::on_delivery(const Packet& packet, std::int64_t delivered) 
 }
 
 void PacketTransport::received(const Packet& packet, std::int64_t delivered) {
-  const Message& incoming = message(packet.message);
-  const Path& path = path_of(incoming);
-  PacketEngine& engine = context_.engine;
   const std::int64_t arrived = delivered + node_.nic.receive_latency.ps;
+  if (packet.marked) notify(packet, arrived);
+  const bool held = may_lose(path_of(message(packet.message)));
+  if (held && !take_in_order(packet, arrived)) return;
+  const Message& incoming = message(packet.message);
   if (context_.observation != nullptr && !incoming.credit) {
     context_.observation->on_landed(packet.message, delivered);
   }
   if (packet.trace != kNone) {
-    engine.trace(packet.trace).add(path.receiver, Cause::kLatency, node_.nic.receive_latency.ps);
+    context_.engine.trace(packet.trace)
+        .add(path_of(incoming).receiver, Cause::kLatency, node_.nic.receive_latency.ps);
   }
-  if (packet.marked) notify(packet, arrived);
+  take(packet, arrived);
+  if (held) let_go(packet.message);
+}
+
+void PacketTransport::take(const Packet& packet, std::int64_t arrived) {
+  const Message& incoming = message(packet.message);
+  const Path& path = path_of(incoming);
+  PacketEngine& engine = context_.engine;
   if (packet.last_of_message) acknowledge(packet, arrived);
   const bool no_pcie = incoming.credit || engine.length(path.flow(FlowKind::kWrite)) == 0;
   // Of the wire it came by, counted from whoever posted.
@@ -74,6 +83,7 @@ void PacketTransport::received(const Packet& packet, std::int64_t delivered) {
 void PacketTransport::acknowledge(const Packet& packet, std::int64_t time) {
   const Message& incoming = message(packet.message);
   const Path& path = path_of(incoming);
+  if (may_lose(path)) return answer(incoming, false, time);
   if (path.flow(FlowKind::kAcknowledge) == kNone) {
     event_for(packet.message, incoming.credit ? RunEvent::kCreditDone : RunEvent::kDataDone, time);
     return;
@@ -90,6 +100,15 @@ void PacketTransport::acknowledge(const Packet& packet, std::int64_t time) {
 }
 
 void PacketTransport::acknowledged(const Packet& packet, std::int64_t delivered) {
+  if (!recoveries_.empty()) {
+    // It names a queue pair.
+    recoveries_[static_cast<std::size_t>(packet.message)].answers.push_back(
+        {packet.asked, packet.negative});
+    context_.engine.schedule(delivered + node_.nic.receive_latency.ps,
+                             static_cast<std::uint32_t>(RunEvent::kAnswered), packet.message,
+                             packet.message);
+    return;
+  }
   const std::int64_t time = delivered + node_.nic.receive_latency.ps + node_.nic.completion.ps;
   event_for(packet.message,
             message(packet.message).credit ? RunEvent::kCreditDone : RunEvent::kDataDone, time);
@@ -143,6 +162,10 @@ void PacketTransport::on_event(RunEvent event, std::int32_t index) {
       return transmit(index);
     case RunEvent::kNotified:
       return heed_notification(index);
+    case RunEvent::kAnswered:
+      return answered(index);
+    case RunEvent::kAckTimeout:
+      return timer_ran(index);
     default:
       GRADHAUL_ASSERT(false, "not an event of the transport");
   }
@@ -207,12 +230,7 @@ void PacketTransport::deliver_arrival(std::int32_t index, const Completion& comp
                   "the parts of a transfer add up to its time");
   // With several queue pairs it may have waited for the one posted before it.
   parts.add(path_of(arrived).receiver, Cause::kBusy, rest);
-  if (arrived.credit) {
-    // Whatever it met on its way, what waits for it waits for a slot.
-    const std::int64_t whole = parts.total();
-    parts.count = 0;
-    parts.add(kNoResource, Cause::kSlots, whole);
-  }
+  if (arrived.credit) blame_slot(parts);
   const WiredConnection& wires = connection_of(arrived).wires;
   const int shift = arrived.credit ? context_.engine.copies().minus(0, wires.shift) : wires.shift;
   const ChainId chain = context_.blame.extend(arrived.chain, parts, shift);

@@ -19,6 +19,7 @@ LinkState initial_state(const Link& link) {
   state.unit_credits = link.kind == LinkKind::kPcie;
   state.lossless = link.pause.lossless();
   state.marks = link.marks;
+  state.loses = link.loses();
   // A loop shorter than the way there cannot be.
   state.return_after_leaving =
       state.unit_credits ? std::max<std::int64_t>(0, (link.credit_return - link.latency).ps)
@@ -36,6 +37,7 @@ PacketEngine::PacketEngine(const Fabric& fabric, Endpoints& endpoints, const Cop
       endpoints_(endpoints),
       copies_(copies),
       buffers_(fabric),
+      losses_(fabric),
       flows_on_link_(fabric.links().size(), 0) {
   for (const Link& link : fabric.links()) {
     states_.push_back(initial_state(link));

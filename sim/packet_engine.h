@@ -26,6 +26,8 @@
 //  - A unit's credit is given back when it leaves the buffer, or at once where the last link ends
 //    in something that takes all at once. The units of a train that waits for a slower link behind
 //    it leave one by one as they come.
+//  - A packet that a link loses (sim/link_losses.h) is on it as long as any other. The far end
+//    drops it, and its buffer is free at once.
 
 #include <cstdint>
 #include <vector>
@@ -33,6 +35,7 @@
 #include "sim/copies.h"
 #include "sim/event_wheel.h"
 #include "sim/fabric.h"
+#include "sim/link_losses.h"
 #include "sim/link_state.h"
 #include "sim/lossless_buffers.h"
 #include "sim/packet.h"
@@ -65,8 +68,11 @@ class PacketEngine {
 
   // Before the run, in a fixed order.
   FlowId add_flow(const FlowSpec& spec);
-  // Settles which packets are marked where queues grow.
-  void draw_marks_by(std::uint64_t seed) { seed_ = seed; }
+  // Settles which packets are marked where queues grow, and which are lost.
+  void draw_by(std::uint64_t seed) {
+    seed_ = seed;
+    losses_.draw_by(seed);
+  }
   // Which link stands for the one that the fabric has pause frames of this one go by.
   void send_pauses_by(LinkId link, LinkId way) {
     pause_ways_[static_cast<std::size_t>(link)] = way;
@@ -121,6 +127,7 @@ class PacketEngine {
     return state(link).lossless ? Cause::kPaused : Cause::kCredits;
   }
   const LosslessBuffers& buffers() const { return buffers_; }
+  const LinkLosses& losses() const { return losses_; }
   // Of a lossless link, repeated periods included.
   LosslessBuffers::Totals pauses(LinkId link) const { return buffers_.totals(link, now_); }
   std::uint8_t kind(FlowId flow) const { return flows_[static_cast<std::size_t>(flow)].kind; }
@@ -137,9 +144,11 @@ class PacketEngine {
   std::int64_t repeated_hops() const { return repeated_hops_; }
   // All events handled so far.
   std::int64_t events() const { return events_; }
-  // Bytes that data flows took in and put out; equal when nothing is on its way.
+  // Bytes that data flows took in, put out and lost; the first is the sum of the others when
+  // nothing is on its way.
   std::int64_t payload_sent() const { return payload_sent_; }
   std::int64_t payload_delivered() const { return payload_delivered_; }
+  std::int64_t payload_lost() const { return payload_lost_; }
 
   // For whoever looks for periods, between instants. What decides about the future:
   void append_state(StateWords& words) const;
@@ -236,6 +245,12 @@ class PacketEngine {
   std::int64_t tail_wait(FlowHop& hop, const Packet& packet, std::int64_t serialisation);
   void go_on(PacketId id, LinkId link, std::int64_t serialisation);
   void arrive_at_end(PacketId id, LinkId link, std::int64_t serialisation);
+  bool lose(PacketId id, LinkId link, std::int64_t serialisation);
+  void empty_far_buffer(Packet& moved, LinkId link, std::int64_t serialisation);
+  void free(PacketId id) {
+    packet(id).next = free_packet_;
+    free_packet_ = id;
+  }
   void trace_start(const Packet& packet, LinkId link);
   ResourceId resource_of(const FlowHop& hop) const {
     return copies_.seen(states_[static_cast<std::size_t>(hop.link)].resource, hop.copy);
@@ -253,6 +268,7 @@ class PacketEngine {
   EventWheel wheel_;
   std::vector<Event> next_round_;  // of this instant
   LosslessBuffers buffers_;
+  LinkLosses losses_;
   std::uint64_t seed_ = 1;
   std::vector<LinkId> pause_ways_;  // by link
   std::vector<LosslessBuffers::Order> orders_;
@@ -280,6 +296,7 @@ class PacketEngine {
   std::int64_t repeated_time_ = 0;
   std::int64_t payload_sent_ = 0;
   std::int64_t payload_delivered_ = 0;
+  std::int64_t payload_lost_ = 0;
 };
 
 }  // namespace gradhaul

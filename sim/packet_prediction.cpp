@@ -4,6 +4,7 @@
 
 #include "core/placement.h"
 #include "sim/prediction_row.h"
+#include "sim/rare_losses.h"
 #include "sim/resource_load.h"
 #include "sim/run_cost.h"
 #include "sim/run_watch.h"
@@ -57,12 +58,20 @@ Prediction predict_packets(const PredictionRequest& request) {
   show_placement(placement, prediction);
   const RunWatch watch(request);
   RunDigest digest;
+  std::vector<std::string> losses;
   for (std::size_t i = 0; i < request.workload.sizes.size(); ++i) {
     const Bytes size = whole_elements(request, request.workload.sizes[i]);
     const std::int64_t count = size.count / size_of(request.workload.datatype).count;
     PacketWorld world(request, fabric, placement, count);
-    const bool finished =
-        run_under_simgrid(world, [&] { return watch.keep_going(i, world.progress(), size); });
+    bool finished = false;
+    try {
+      finished =
+          run_under_simgrid(world, [&] { return watch.keep_going(i, world.progress(), size); });
+    } catch (const TransportFailure& failure) {
+      prediction.failure = failure.what();
+      world.end_observation();
+      break;
+    }
     world.end_observation();
     if (!finished) {
       prediction.interrupted = true;
@@ -70,7 +79,9 @@ Prediction predict_packets(const PredictionRequest& request) {
     }
     check_against_load(request, placement, world, count);
     take_row(request, world, size, digest, prediction);
+    losses = loss_notes(world, world.wiring(), world.transport());
   }
+  prediction.notes.insert(prediction.notes.end(), losses.begin(), losses.end());
   prediction.digest = digest.value();
   meter.measure(prediction.cost);
   return prediction;

@@ -278,10 +278,11 @@ std::int64_t PacketEngine::tail_wait(FlowHop& hop, const Packet& moved,
 }
 
 void PacketEngine::go_on(PacketId id, LinkId link, std::int64_t serialisation) {
+  const LinkState& state = link_state(link);
+  if (state.loses && lose(id, link, serialisation)) return;
   Packet& moved = packet(id);
   FlowHop& hop = hop_of(moved);
   if (hop.last) return arrive_at_end(id, link, serialisation);
-  const LinkState& state = link_state(link);
   std::int64_t wait = 0;
   if (!hop.next_is_slower) {
     wait = tail_wait(hop, moved, serialisation);
@@ -308,15 +309,26 @@ bool PacketEngine::try_ahead(LinkId link, LinkState& state, PacketId id) {
 }
 
 void PacketEngine::arrive_at_end(PacketId id, LinkId link, std::int64_t serialisation) {
-  LinkState& state = link_state(link);
   Packet& moved = packet(id);
   const FlowHop& hop = hop_of(moved);
+  const std::int64_t delivered = now_ + serialisation + state(link).latency;
+  if (!hop.endpoint_keeps_buffer) empty_far_buffer(moved, link, serialisation);
+  if (hop.data) payload_delivered_ += moved.payload;
+  if (moved.trace != kNone) blame_link(trace(moved.trace), hop, Cause::kBusy, serialisation);
+  const Packet copy = moved;
+  free(id);
+  endpoints_.on_delivery(copy, delivered);
+}
+
+// Of a packet that goes nowhere from there.
+void PacketEngine::empty_far_buffer(Packet& moved, LinkId link, std::int64_t serialisation) {
+  if (moved.ingress_units == 0) return;
+  LinkState& state = link_state(link);
+  const FlowHop& hop = hop_of(moved);
   const std::int64_t delivered = now_ + serialisation + state.latency;
-  const bool takes_buffer = moved.ingress_units > 0 && !hop.endpoint_keeps_buffer;
-  if (takes_buffer && state.lossless) {
+  if (state.lossless) {
     leave_buffer(moved, delivered, state.resource);
-    moved.ingress_units = 0;
-  } else if (takes_buffer) {
+  } else {
     CreditRun run;
     run.units = moved.ingress_units;
     run.order = hop.ordinal;
@@ -327,14 +339,8 @@ void PacketEngine::arrive_at_end(PacketId id, LinkId link, std::int64_t serialis
       run.first = delivered + state.return_after_leaving;
     }
     state.credits[hop.traffic_class].add(run);
-    moved.ingress_units = 0;
   }
-  if (hop.data) payload_delivered_ += moved.payload;
-  if (moved.trace != kNone) blame_link(trace(moved.trace), hop, Cause::kBusy, serialisation);
-  const Packet copy = moved;
-  moved.next = free_packet_;
-  free_packet_ = id;
-  endpoints_.on_delivery(copy, delivered);
+  moved.ingress_units = 0;
 }
 
 void PacketEngine::trace_start(const Packet& started, LinkId link) {

@@ -28,6 +28,7 @@ void PacketTransport::message_ready(std::int32_t index) {
   const std::int32_t number = path.first_queue_pair + ready.queue_pair;
   QueuePair& pair = queue_pairs_[static_cast<std::size_t>(number)];
   if (!ready.credit) pair.payload += ready.amount;
+  number_packets(index);
   if (pair.head == kNone) {
     pair.head = index;
     injectors_[static_cast<std::size_t>(path.injector)].active.push_back(number);
@@ -89,10 +90,11 @@ void PacketTransport::transmit(std::int32_t injector) {
     if (sending.asked == 0) sender.next_message = now + sender.message_gap;
     sender.active.pop_front();
     if (!reactions_.empty() && payload > 0) pace(number, payload, now);
+    if (may_lose(path_of(sending))) note_begun(sending, now);
     QueuePair& pair = queue_pairs_[static_cast<std::size_t>(number)];
     const bool last = sending.credit || sending.asked + payload == sending.amount;
     if (last) {
-      blame_wait_in_nic(sending, sender);
+      if (!sending.landed) blame_wait_in_nic(sending, sender);
       pair.head = sending.next;
       if (pair.head == kNone) pair.tail = kNone;
     }
@@ -110,10 +112,11 @@ void PacketTransport::transmit(std::int32_t injector) {
 // most backed-up link of the read path, or to the number of reads outstanding where none was.
 void PacketTransport::blame_wait_in_nic(Message& sending, const Injector& injector) {
   PacketEngine& engine = context_.engine;
-  const std::int64_t waited = engine.now() - sending.ready;
+  std::int64_t waited = engine.now() - sending.ready;
   if (waited == 0) return;
   Trace& parts = engine.trace(sending.trace);
   const Path& path = path_of(sending);
+  if (may_lose(path)) waited -= blame_losses(sending, waited);
   if (injector.out == kNoLink) {
     parts.add(path.sender, Cause::kBusy, waited);
     return;
@@ -171,13 +174,14 @@ void PacketTransport::ask(std::int32_t index, std::int64_t payload) {
     put_on_wire(index, payload, context_.engine.now() + injector.transmit_latency);
     return;
   }
+  begin_reading(asking);
   Packet request;
   request.message = index;
   request.asked = static_cast<std::int32_t>(payload);
   request.units = static_cast<std::int16_t>(injector.requests(payload));
   request.last_of_message = asking.asked == asking.amount;
   request.last_part = request.last_of_message || asking.asked % injector.packet_payload == 0;
-  if (request.last_of_message) request.trace = asking.trace;
+  if (request.last_of_message && !asking.landed) request.trace = asking.trace;
   injector.tags_used += request.units;
   send(path, FlowKind::kReadRequest, request, context_.engine.now());
 }
@@ -218,10 +222,13 @@ void PacketTransport::payload_in_nic(const Packet& packet, std::int64_t delivere
     injector.wants_tags = false;
     wake(number, delivered);
   }
+  if (sending.stale > 0) return throw_away(packet.message, packet, delivered);
   if (!packet.last_part) return;
   const std::int64_t payload = sending.gathered;
   sending.gathered = 0;
+  if (sending.landed && packet.trace != kNone) context_.engine.drop_trace(packet.trace);
   put_on_wire(packet.message, payload, delivered + injector.transmit_latency);
+  end_reading(packet.message);
 }
 
 void PacketTransport::put_on_wire(std::int32_t index, std::int64_t payload, std::int64_t ready) {
@@ -242,8 +249,9 @@ void PacketTransport::put_on_wire(std::int32_t index, std::int64_t payload, std:
     context_.ports->on_wire({index, path.flow(FlowKind::kWire, pair), path.first_queue_pair + pair,
                              packet.payload, sending.sent == 0, packet.last_of_message});
   }
+  if (may_lose(path)) note_on_wire(sending, packet, ready);
   sending.sent += static_cast<std::int32_t>(payload);
-  if (packet.last_of_message) {
+  if (packet.last_of_message && !sending.landed) {
     packet.trace = sending.trace;
     context_.engine.trace(sending.trace)
         .add(path.sender, Cause::kLatency, injector.transmit_latency);

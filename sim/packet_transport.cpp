@@ -94,6 +94,7 @@ void PacketTransport::add_flows(const Wiring& wiring) {
           context_.engine.first_link(path->flow(out_kind(*path)));
     }
   }
+  add_recoveries(wiring);
   const CongestionControl& congestion = context_.fabric.cluster().network.congestion;
   while (congestion.dcqcn && reactions_.size() < queue_pairs_.size()) {
     const std::int32_t injector = queue_pairs_[reactions_.size()].injector;

@@ -10,6 +10,9 @@
 //   acknowledges the last packet as it comes in; the acknowledgement travels back with the data of
 //   the other direction -> kWriteDone.
 //
+// Where packets may be lost, queue pairs number and acknowledge them, and send again what is
+// missing: see sim/queue_pair_recovery.h.
+//
 // Not given wire time: doorbells, work requests and completion queue entries (64 bytes each, of a
 // message) on PCIe; they cost latency.
 
@@ -17,6 +20,7 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/connection.h"
@@ -24,10 +28,24 @@
 #include "sim/injector.h"
 #include "sim/memory_ports.h"
 #include "sim/message.h"
+#include "sim/queue_pair_recovery.h"
 #include "sim/reaction_point.h"
 #include "sim/run_context.h"
 
 namespace gradhaul {
+
+// A queue pair has tried as often as it may.
+struct RetriesExceeded {
+  ConnectionKey connection;  // as its source calls it
+  bool credit = false;       // slots that go the other way
+  int queue_pair = 0;        // of the connection
+  std::string sender;        // "node0.nic1"
+  std::string receiver;
+  int retry = 0;
+  std::int64_t patience = 0;  // ps, each time
+  LinkId lost_on = kNoLink;
+  Rank first_port = 0;  // of those that were opened together
+};
 
 class PacketTransport {
  public:
@@ -63,12 +81,21 @@ class PacketTransport {
   // The part of Endpoints that concerns messages.
   void on_first_start(const Packet& packet, std::int64_t now);
   void on_delivery(const Packet& packet, std::int64_t delivered);
+  void on_loss(const Packet& packet, LinkId link);
+  // Throws RetriesExceeded.
   void on_event(RunEvent event, std::int32_t index);
 
   // Notifications of congestion that a NIC has sent.
   std::int64_t notifications(int node, int nic) const {
     return injectors_[static_cast<std::size_t>(nic_injector(node_, node, nic))].notifications;
   }
+  // What a NIC has had to do about losses.
+  RecoveryCounts recovery(int node, int nic) const {
+    if (recoveries_.empty()) return {};
+    return recovery_counts_[static_cast<std::size_t>(nic_injector(node_, node, nic))];
+  }
+  // What was posted has come, each packet once.
+  bool all_accepted() const;
   std::int64_t packets() const { return packets_; }  // data packets put on a network wire
 
   // What decides about the future, beside what the engine has said before.
@@ -101,6 +128,42 @@ class PacketTransport {
   void heed_notification(std::int32_t queue_pair);
   void blame_wait_in_nic(Message& message, const Injector& injector);
   void blame_reads(const Path& path, const Message& message, std::int64_t waited);
+
+  bool may_lose(const Path& path) const {
+    return !recoveries_.empty() && path.kind == PathKind::kNic;
+  }
+  QueuePairRecovery& recovery_of(const Message& m) {
+    return recoveries_[static_cast<std::size_t>(path_of(m).first_queue_pair + m.queue_pair)];
+  }
+  void number_packets(std::int32_t index);
+  void note_begun(const Message& message, std::int64_t now);
+  void note_on_wire(Message& message, Packet& packet, std::int64_t ready);
+  bool take_in_order(const Packet& packet, std::int64_t arrived);
+  void drop_packet(const Packet& packet, std::int64_t arrived);
+  void answer(const Message& message, bool negative, std::int64_t time);
+  void answered(std::int32_t queue_pair);
+  void add_recoveries(const Wiring& wiring);
+  void take(const Packet& packet, std::int64_t arrived);
+  void throw_away(std::int32_t index, const Packet& packet, std::int64_t delivered);
+  void begin_reading(Message& message);
+  void end_reading(std::int32_t index);
+  void watch_timer(std::int32_t queue_pair, std::int64_t from);
+  void timer_ran(std::int32_t queue_pair);
+  void try_again(std::int32_t queue_pair, Cause cause);
+  [[noreturn]] void give_up(std::int32_t queue_pair) const;
+  void send_from(std::int32_t queue_pair, std::int32_t number);
+  std::int64_t blame_losses(Message& message, std::int64_t waited);
+  static void blame_slot(Trace& parts);
+  RecoveryCounts& counts_at(std::int32_t injector) {
+    return recovery_counts_[static_cast<std::size_t>(injector)];
+  }
+  std::int32_t receiving_injector(const Path& path) const {
+    return nic_injector(node_, path.destination_gpu / node_.gpu_count, path.destination_nic);
+  }
+  // A trace of its own is under way with the last packet.
+  bool all_asked(const Message& m) {
+    return m.credit ? recovery_of(m).begun() >= m.first_packet + m.packets : m.asked == m.amount;
+  }
 
   void payload_asked(const Packet& packet, std::int64_t delivered);
   void payload_in_nic(const Packet& packet, std::int64_t delivered);
@@ -162,7 +225,9 @@ class PacketTransport {
   std::vector<std::int32_t> free_connections_;
   std::vector<Injector> injectors_;  // NICs, node by node; then GPUs where they write through PCIe
   std::vector<QueuePair> queue_pairs_;
-  std::vector<ReactionPoint> reactions_;  // by queue pair; none without congestion control
+  std::vector<ReactionPoint> reactions_;         // by queue pair; none without congestion control
+  std::vector<QueuePairRecovery> recoveries_;    // by queue pair; none where nothing is lost
+  std::vector<RecoveryCounts> recovery_counts_;  // by NIC; none where nothing is lost
   std::vector<Message> messages_;
   std::vector<std::int32_t> free_messages_;
   Trace scratch_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sim/port_observation.h"
+#include "sim/retry_failure.h"
 #include "sim/run_observation.h"
 
 namespace gradhaul {
@@ -47,10 +48,10 @@ PacketWorld::PacketWorld(const PredictionRequest& request, const Fabric& fabric,
   start_times_.assign(all, 0);
   completion_times_.assign(all, -1);
   incomplete_ = not_begun_ = static_cast<Rank>(engines_.size());
-  engine_.draw_marks_by(request.seed);
+  engine_.draw_by(request.seed);
   // Draws, and rates that grow with time, do not recur.
-  if (request.skip_recurrences && !request.cluster.network.congestion.dcqcn &&
-      !plan_.schedule->crosses_channels()) {
+  const bool draws = request.cluster.network.congestion.dcqcn || request.cluster.faults.lossy();
+  if (request.skip_recurrences && !draws && !plan_.schedule->crosses_channels()) {
     recurrence_.emplace(RunState{engine_, *transport_, *kernels_, memory_, blame_, engines_});
   }
 }
@@ -129,6 +130,8 @@ void PacketWorld::on_delivery(const Packet& packet, std::int64_t delivered) {
   transport_->on_delivery(packet, delivered);
 }
 
+void PacketWorld::on_loss(const Packet& packet, LinkId link) { transport_->on_loss(packet, link); }
+
 void PacketWorld::on_event(std::uint32_t kind, std::int32_t index) {
   const auto event = static_cast<RunEvent>(kind);
   if (event == RunEvent::kRankStart) {
@@ -143,10 +146,19 @@ void PacketWorld::on_event(std::uint32_t kind, std::int32_t index) {
 PacketEngine::Pause PacketWorld::run(std::int64_t limit, std::int64_t budget) {
   while (true) {
     const std::int64_t before = engine_.events();
-    const PacketEngine::Pause pause = engine_.run(limit - engine_.repeated_time(), budget);
+    const PacketEngine::Pause pause = run_engine(limit - engine_.repeated_time(), budget);
     if (pause != PacketEngine::Pause::kInstant) return pause;
     budget -= engine_.events() - before;
     recurrence_->look(limit);
+  }
+}
+
+PacketEngine::Pause PacketWorld::run_engine(std::int64_t limit, std::int64_t budget) {
+  try {
+    return engine_.run(limit, budget);
+  } catch (const RetriesExceeded& gave_up) {
+    const Rank rank = sender_of(gave_up);
+    throw TransportFailure(retry_failure(gave_up, fabric_, plan_.schedule.get(), &engine_of(rank)));
   }
 }
 
@@ -239,7 +251,11 @@ std::vector<TracePart> PacketWorld::critical_path() const {
 }
 
 void PacketWorld::check() const {
-  GRADHAUL_ASSERT(engine_.payload_sent() == engine_.payload_delivered(), "bytes in are bytes out");
+  const bool lossy = request_.cluster.faults.lossy();
+  // What was sent again without need may still be on its way.
+  GRADHAUL_ASSERT(
+      lossy ? transport_->all_accepted() : engine_.payload_sent() == engine_.payload_delivered(),
+      "bytes in are bytes out");
   std::int64_t accounted = 0;
   for (const TracePart& part : critical_path()) accounted += part.ps;
   GRADHAUL_ASSERT(accounted == end(), "the parts of the critical path add up to its time");

@@ -66,11 +66,16 @@ class PacketWorld final : public FinishedRun, private Endpoints, private Complet
   std::int64_t notifications(int node, int nic) const override {
     return transport_->notifications(node, nic);
   }
+  LinkLosses::Totals losses(LinkId link) const override { return engine_.losses().totals(link); }
+  RecoveryCounts recovery(int node, int nic) const override {
+    return transport_->recovery(node, nic);
+  }
   GpuUse gpu_use(int node, int gpu) const override;
   std::uint64_t digest() const;
   std::int64_t bytes_sent(Rank rank) const;
   const PacketEngine& engine() const { return engine_; }
   const PacketTransport& transport() const { return *transport_; }
+  const Wiring& wiring() const { return plan_.wiring; }
   const Fabric& fabric() const override { return fabric_; }
   int channels() const { return plan_.schedule->channels(); }
   // Of the rank that was last; of several, the lowest.
@@ -83,9 +88,11 @@ class PacketWorld final : public FinishedRun, private Endpoints, private Complet
  private:
   void on_first_start(const Packet& packet, std::int64_t now) override;
   void on_delivery(const Packet& packet, std::int64_t delivered) override;
+  void on_loss(const Packet& packet, LinkId link) override;
   void on_event(std::uint32_t kind, std::int32_t index) override;
   void append_event(StateWords& words, std::uint32_t kind, std::int32_t index) const override;
   void deliver(Rank rank, const Completion& completion, ChainId chain) override;
+  PacketEngine::Pause run_engine(std::int64_t limit, std::int64_t budget);
   void observe(std::int64_t count);
   void observe_run(RunObserver& observer, Bytes size);
   void observe_ports(PortObserver& observer);

@@ -43,6 +43,8 @@ enum class RunEvent : std::uint8_t {
   kInjectorWake,
   kReduceDone,
   kNotified,
+  kAnswered,    // a queue pair whose packets may be lost
+  kAckTimeout,  // the same
   // Of several collectives beside each other (sim/task_world.h):
   kTaskStart,
   kComputeDone,

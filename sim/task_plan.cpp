@@ -85,7 +85,7 @@ class PlanBuilder {
     added.first_connection = plan_.wiring.connections.size();
     added.connections = keys.size();
     append(plan_.wiring, wire_up(fabric_, added.placed.placement, *added.placed.membership,
-                                 {communicator.communication.queue_pairs, request_.seed},
+                                 settings_of(communicator.communication, request_.seed),
                                  {keys.begin(), keys.end()}));
     plan_.wirings.push_back(std::move(added));
   }

@@ -5,6 +5,7 @@
 
 #include "sim/link_sharing.h"
 #include "sim/path_report.h"
+#include "sim/rare_losses.h"
 #include "sim/run_cost.h"
 #include "sim/sized_cluster.h"
 #include "sim/task_world.h"
@@ -119,6 +120,9 @@ TaskGraphResult predict_tasks(const PredictionRequest& request, const TaskGraph&
     result.background.push_back(world.background(i));
   }
   add_notes(world, result.notes);
+  for (std::string& note : loss_notes(world, world.plan().wiring, world.transport())) {
+    result.notes.push_back(std::move(note));
+  }
   result.cost.packets = world.transport().packets();
   result.cost.packet_hops = world.engine().packet_hops();
   meter.measure(result.cost);

@@ -7,6 +7,7 @@
 
 #include "core/asked_row.h"
 #include "sim/path_report.h"
+#include "sim/retry_failure.h"
 #include "sim/world_report.h"
 
 namespace gradhaul {
@@ -15,6 +16,17 @@ namespace {
 // Background traffic goes on whether or not anybody else does: for so long without anything coming
 // to a collective that is under way, nothing will. Nothing that is simulated takes nearly as long.
 constexpr std::int64_t kStalledFor = 1'000'000'000'000;  // 1 s
+
+// Or, where packets may be lost, queue pairs that wait for their acknowledgements.
+std::int64_t stalled_for(const Fabric& fabric, const TaskGraph& graph) {
+  std::int64_t longest = 0;
+  for (const Communicator& of : graph.communicators) {
+    if (!fabric.cluster().faults.lossy() || of.communication.timeout == 0) continue;
+    longest =
+        std::max(longest, (of.communication.retry + 2) * ack_timeout(of.communication.timeout));
+  }
+  return kStalledFor + longest;
+}
 
 }  // namespace
 
@@ -39,7 +51,7 @@ TaskWorld::TaskWorld(const PredictionRequest& request, const Fabric& fabric, con
     const LinkId way = fabric.links()[i].pause.reverse;
     if (way != kNoLink) engine_.send_pauses_by(static_cast<LinkId>(i), way);
   }
-  engine_.draw_marks_by(request.seed);
+  engine_.draw_by(request.seed);
   transport_.add_flows(plan_.wiring);
   const auto members = static_cast<std::size_t>(order_.members());
   start_times_.assign(members, 0);
@@ -94,6 +106,8 @@ void TaskWorld::on_first_start(const Packet& packet, std::int64_t now) {
 void TaskWorld::on_delivery(const Packet& packet, std::int64_t delivered) {
   transport_.on_delivery(packet, delivered);
 }
+
+void TaskWorld::on_loss(const Packet& packet, LinkId link) { transport_.on_loss(packet, link); }
 
 void TaskWorld::on_event(std::uint32_t kind, std::int32_t index) {
   const auto event = static_cast<RunEvent>(kind);
@@ -300,14 +314,32 @@ void TaskWorld::end_member(int member) {
   if (order_.incomplete() == 0) engine_.stop();
 }
 
+PacketEngine::Pause TaskWorld::run_engine(std::int64_t budget) {
+  try {
+    return engine_.run(INT64_MAX - 1, budget);
+  } catch (const RetriesExceeded& gave_up) {
+    const Owner& owner = owners_[static_cast<std::size_t>(gave_up.first_port)];
+    if (owner.kind != Owner::Kind::kCollective) {
+      throw TransportFailure(retry_failure(gave_up, fabric_, nullptr, nullptr));
+    }
+    const RunningCollective& of = *owner.collective;
+    const std::string& name = graph_.tasks[static_cast<std::size_t>(of.task)].name;
+    throw TransportFailure(
+        (name.empty() ? "" : name + ": ") +
+        retry_failure(gave_up, fabric_, of.schedule.get(),
+                      of.engines[static_cast<std::size_t>(sender_of(gave_up))].get()));
+  }
+}
+
 void TaskWorld::run(std::int64_t budget) {
   if (complete()) return;
-  const PacketEngine::Pause pause = engine_.run(INT64_MAX - 1, budget);
+  const PacketEngine::Pause pause = run_engine(budget);
   if (complete()) {
     for (const RunningCollective& collective : running_) account(collective);
     return;
   }
-  const bool silent = !senders_.empty() && engine_.elapsed() - last_delivery_ > kStalledFor;
+  const bool silent =
+      !senders_.empty() && engine_.elapsed() - last_delivery_ > stalled_for(fabric_, graph_);
   if (pause == PacketEngine::Pause::kIdle) report_stall();
   if (!silent) return;
   const bool waiting = std::any_of(running_.begin(), running_.end(),

@@ -68,6 +68,10 @@ class TaskWorld final : public FinishedRun, private Endpoints, private Completio
   std::int64_t notifications(int node, int nic) const override {
     return transport_.notifications(node, nic);
   }
+  LinkLosses::Totals losses(LinkId link) const override { return engine_.losses().totals(link); }
+  RecoveryCounts recovery(int node, int nic) const override {
+    return transport_.recovery(node, nic);
+  }
   GpuUse gpu_use(int node, int gpu) const override;
   std::vector<TracePart> critical_path() const override;
 
@@ -86,6 +90,7 @@ class TaskWorld final : public FinishedRun, private Endpoints, private Completio
 
   void on_first_start(const Packet& packet, std::int64_t now) override;
   void on_delivery(const Packet& packet, std::int64_t delivered) override;
+  void on_loss(const Packet& packet, LinkId link) override;
   void on_event(std::uint32_t kind, std::int32_t index) override;
   void deliver(Rank port, const Completion& completion, ChainId chain) override;
 
@@ -96,6 +101,7 @@ class TaskWorld final : public FinishedRun, private Endpoints, private Completio
     const int wiring = plan_.wiring_of_task[static_cast<std::size_t>(task)];
     return plan_.wirings[static_cast<std::size_t>(wiring)];
   }
+  PacketEngine::Pause run_engine(std::int64_t budget);
   void add_background();
   void schedule_starts(const std::vector<TaskOrder::Ready>& ready);
   void begin(int member);

@@ -27,8 +27,10 @@ enum class Cause : std::uint8_t {
   kLateStart,   // another rank's program had reached the collective before
   kCompute,     // a computation
   kSlowed,      // its kernels had to share the GPU with those of collectives
+  kResent,      // what was sent in vain after a packet was lost, until its sender was told so
+  kAckTimeout,  // until the sender stopped waiting to be told
 };
-inline constexpr int kCauses = 14;
+inline constexpr int kCauses = 16;
 const char* name_of(Cause cause);
 
 struct TracePart {

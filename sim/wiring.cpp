@@ -151,6 +151,8 @@ void WiringBuilder::take_nic_path(const ConnectionKey& key, const Hop& hop, bool
   path.source_gpu = from * node_.gpu_count + reading;
   path.destination_gpu = to * node_.gpu_count + gpu_of(hop.destination);
   path.destination_nic = hop.destination_nic;
+  path.timeout = settings_.timeout;
+  path.retry = settings_.retry;
   const Route wire = fabric_.wire(from, hop.source_nic, to, hop.destination_nic);
   if (wire.empty()) {
     throw SimulationError("no path leads from node" + std::to_string(from) + ".nic" +
@@ -278,7 +280,7 @@ Wiring WiringBuilder::finish() {
 Wiring wire_up(const Fabric& fabric, const Placement& placement, const Communication& communication,
                std::uint64_t seed, std::vector<ConnectionKey> keys) {
   const WholeCluster members(placement, fabric.cluster());
-  return wire_up(fabric, placement, members, {communication.queue_pairs, seed}, std::move(keys));
+  return wire_up(fabric, placement, members, settings_of(communication, seed), std::move(keys));
 }
 
 Wiring wire_up(const Fabric& fabric, const Placement& placement, const Membership& members,

@@ -57,6 +57,8 @@ struct Path {
   std::array<FlowId, kFlowKinds> flows{kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone};
   // Copies (sim/copies.h) from whoever posts to where each flow is counted from.
   std::array<int, kFlowKinds> shifts{};
+  int timeout = 20;       // kNic: Communication::timeout
+  int retry = 7;          // kNic: Communication::retry
   Duration peer_latency;  // kPeer: of a credit, which is a single store
 
   FlowId flow(FlowKind of) const { return flows[static_cast<std::size_t>(of)]; }
@@ -95,7 +97,12 @@ struct WiringSettings {
   int queue_pairs = 1;  // of a connection
   std::uint64_t seed = 1;
   bool credits = true;  // false: nobody returns slots on these connections
+  int timeout = 20;     // as Communication::timeout
+  int retry = 7;
 };
+inline WiringSettings settings_of(const Communication& communication, std::uint64_t seed) {
+  return {communication.queue_pairs, seed, true, communication.timeout, communication.retry};
+}
 // The same for ranks that are only some of the cluster's, or none of its: `placement` is theirs.
 Wiring wire_up(const Fabric& fabric, const Placement& placement, const Membership& members,
                const WiringSettings& settings, std::vector<ConnectionKey> keys);

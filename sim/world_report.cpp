@@ -54,6 +54,36 @@ void add_notifications(const FinishedRun& world, std::map<std::string, PortCount
   }
 }
 
+// What a link has lost is dropped by the port at its far end.
+void add_losses(const FinishedRun& world, std::map<std::string, PortCounters>& ports) {
+  const Fabric& fabric = world.fabric();
+  const Cluster& cluster = fabric.cluster();
+  if (!cluster.faults.lossy()) return;
+  for (std::size_t i = 0; i < fabric.links().size(); ++i) {
+    const std::int64_t lost = world.losses(static_cast<LinkId>(i)).lost;
+    if (lost == 0) continue;
+    ports[fabric.link(fabric.reverse_of(fabric.links()[i])).port].dropped += lost;
+  }
+  for (int node = 0; node < cluster.nodes; ++node) {
+    for (int nic = 0; nic < cluster.node.nic_count; ++nic) {
+      const std::string name = "node" + std::to_string(node) + ".nic" + std::to_string(nic);
+      const RecoveryCounts counts = world.recovery(node, nic);
+      PortCounters& port = ports[name];
+      port.retransmitted = counts.retransmitted;
+      port.out_of_sequence = counts.out_of_sequence;
+      port.packet_seq_err = counts.packet_seq_err;
+      port.local_ack_timeout_err = counts.local_ack_timeout_err;
+    }
+  }
+}
+
+bool counts_nothing(const PortCounters& port) {
+  const std::int64_t pauses = port.pfc_pause_frames + port.pfc_pause_frames_sent;
+  const std::int64_t losses = port.dropped + port.retransmitted + port.out_of_sequence +
+                              port.packet_seq_err + port.local_ack_timeout_err;
+  return port.xmit_wait.ps == 0 && pauses + port.ecn_marked + port.cnp + losses == 0;
+}
+
 }  // namespace
 
 std::vector<ResourceUse> resource_uses(const FinishedRun& world) {
@@ -84,10 +114,10 @@ std::vector<PortCounters> port_counters(const FinishedRun& world) {
     port.ecn_marked = world.link(id).marked;
   }
   add_notifications(world, ports);
+  add_losses(world, ports);
   std::vector<PortCounters> counters;
   for (auto& [name, port] : ports) {
-    const std::int64_t pauses = port.pfc_pause_frames + port.pfc_pause_frames_sent;
-    if (port.xmit_wait.ps == 0 && pauses + port.ecn_marked + port.cnp == 0) continue;
+    if (counts_nothing(port)) continue;
     port.port = name;
     counters.push_back(std::move(port));
   }

@@ -18,6 +18,7 @@ CAUSES = {
     "slot credits": "waiting for a free receive slot", "compute": "computing",
     "compute beside collectives": "computing beside collectives",
     "late start": "waiting for a rank that starts later",
+    "retransmission": "sending again what was lost", "ACK timeout": "waiting for the ACK timeout",
 }
 # Classes of causes, in the order in which they are stacked and named.
 MOVING, WAITING, LATENCY, WORKING = (
@@ -37,7 +38,8 @@ def common_name(names):
 
 
 def class_of(cause, resource):
-    if cause in ("credits", "paused", "paced", "reads outstanding", "slot credits"):
+    if cause in ("credits", "paused", "paced", "reads outstanding", "slot credits",
+                 "retransmission", "ACK timeout"):
         return WAITING
     if cause == "latency":
         return LATENCY

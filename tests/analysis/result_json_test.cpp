@@ -59,6 +59,7 @@ TEST(ResultJson, EveryCounterHasEveryKey) {
     EXPECT_THAT(keys_of(counter),
                 ElementsAre("port", "xmit_wait_us", "pfc_pause_frames", "pfc_pause_frames_sent",
                             "pfc_paused_us", "ecn_marked", "cnp", "dropped", "retransmitted",
+                            "out_of_sequence", "packet_seq_err", "local_ack_timeout_err",
                             "out_of_credits_us"));
   }
 }

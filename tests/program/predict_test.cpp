@@ -56,6 +56,22 @@ TEST(Predict, WritesResultFiles) {
   EXPECT_EQ(count, 3);
 }
 
+// The small message takes 62 us, the large one 102 us.
+TEST(Predict, KeepsItsRowsWhereAQueuePairGivesUp) {
+  const std::string json = temporary_file("failed.json");
+  const ProgramRun run = run_program(
+      quick({"--json", json, "--set", "cluster.faults=[{link: node3.nic0, down: {at: 80us}}]",
+             "--set", "communication.timeout=4", "--set", "communication.retry=1"}));
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.err, HasSubstr("the run failed: transport retry counter exceeded: queue pair 0 "
+                                 "of channel 0 from rank "));
+  EXPECT_THAT(run.err, HasSubstr("gradhaul: 1 of 2 sizes are finished and kept\n"));
+  const auto result = nlohmann::json::parse(text_of(json));
+  EXPECT_EQ(result["rows"].size(), 1U);
+  EXPECT_THAT(result["failures"].at(0).get<std::string>(),
+              HasSubstr("the last packet was lost on node3.nic0"));
+}
+
 TEST(Predict, IsTheSameEachTime) {
   const auto digest = [](const std::string& out) { return out.substr(out.find("# Digest"), 26); };
   EXPECT_EQ(digest(run_program(kQuick).out), digest(run_program(kQuick).out));

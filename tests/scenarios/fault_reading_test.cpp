@@ -40,6 +40,41 @@ TEST(FaultReading, IsSaidInNotes) {
                           "fault: kernels of node0.gpu3 take 1.5 times as long"));
 }
 
+TEST(FaultReading, KnowsWhatLosesPackets) {
+  const Scenario scenario =
+      good(kFaulty, {"cluster.faults=[{link: node0.nic3, speed: 100Gb/s, bit_error_rate: 1e-12, "
+                     "down: {at: 5ms, for: 20ms}}, {link: node1.nic0, down: {}}, "
+                     "{link: node1.nic1, pre_fec_bit_error_rate: 1e-3}]",
+                     "communication.timeout=14", "communication.retry=3"});
+  const Faults& faults = scenario.cluster.faults;
+  EXPECT_THAT(faults.links, ElementsAre(TrainedDown{"node0.nic3", 100_Gbps, {}, {}}));
+  ASSERT_EQ(faults.errors.size(), 2U);
+  EXPECT_EQ(faults.errors[0], (BitErrors{"node0.nic3", 1e-12, 0}));
+  EXPECT_EQ(faults.errors[1].pre_fec, 1e-3);
+  EXPECT_GT(faults.errors[1].rate, 0);
+  EXPECT_THAT(faults.down, ElementsAre(LinkDown{"node0.nic3", 5000_us, 20000_us},
+                                       LinkDown{"node1.nic0", {}, {}}));
+  EXPECT_EQ(scenario.communication.timeout, 14);
+  EXPECT_EQ(scenario.communication.retry, 3);
+  EXPECT_THAT(scenario.notes, testing::Contains("fault: node0.nic3 is down from 5ms on, for 20ms"));
+}
+
+TEST(FaultReading, ASwitchIsAllItsLinks) {
+  const auto down = [](const char* fault) {
+    std::vector<std::string> links;
+    const Scenario scenario =
+        good(kFaulty, {fault,
+                       "cluster.network.topology={kind: leaf_spine, leaves: 2, spines: 4, "
+                       "uplinks: 8}"});
+    for (const LinkDown& each : scenario.cluster.faults.down) links.push_back(each.link);
+    return links;
+  };
+  EXPECT_THAT(down("cluster.faults=[{spine: spine1, down: {at: 1ms}}]"),
+              ElementsAre("leaf0-spine1", "leaf1-spine1"));
+  // Eight NICs of one node, and its uplinks.
+  EXPECT_EQ(down("cluster.faults=[{leaf: leaf0, down: {at: 1ms}}]").size(), 8U + 4U);
+}
+
 TEST(FaultReading, IsShownAsItWasWritten) {
   const auto effective = good(kFaulty).effective();
   const auto& faults = effective["cluster"]["faults"];

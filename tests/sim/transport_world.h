@@ -17,9 +17,9 @@ namespace gradhaul::examples {
 
 class TransportWorld final : private Endpoints, private CompletionRouter {
  public:
-  // `streams`: of the reducer, of each rank.
+  // `streams`: of the reducer, of each rank. `seed`: of what is drawn.
   TransportWorld(const Cluster& cluster, const Communication& communication,
-                 std::vector<std::vector<ConnectionEnd>> ends, int streams)
+                 std::vector<std::vector<ConnectionEnd>> ends, int streams, std::uint64_t seed = 1)
       : communication_(communication),
         ends_(std::move(ends)),
         placement_(place(cluster, communication_, Collective::kSendRecv)),
@@ -39,6 +39,7 @@ class TransportWorld final : private Endpoints, private CompletionRouter {
       }
     }
     pointers.resize(static_cast<std::size_t>(cluster.ranks()), nullptr);
+    engine_.draw_by(seed);
     const Wiring wiring = wire_up(fabric_, placement_, communication_, 1, keys);
     transport_.add_flows(wiring);
     transport_.open(wiring.connections, pointers, communication_.slots);
@@ -77,6 +78,7 @@ class TransportWorld final : private Endpoints, private CompletionRouter {
   void on_delivery(const Packet& packet, std::int64_t delivered) override {
     transport_.on_delivery(packet, delivered);
   }
+  void on_loss(const Packet& packet, LinkId link) override { transport_.on_loss(packet, link); }
   void on_event(std::uint32_t kind, std::int32_t index) override {
     if (kind == kCall) return calls_[static_cast<std::size_t>(index)]();
     const auto event = static_cast<RunEvent>(kind);

@@ -16,6 +16,9 @@ struct StreamPlan {
   int writes = 1;
   int queue_pairs = 1;
   std::int64_t start = 0;  // ps
+  // Where packets may be lost:
+  int timeout = 20;
+  std::uint64_t seed = 1;
 };
 
 class WriteStream {
@@ -23,7 +26,7 @@ class WriteStream {
   // From the first rank of the cluster to the last one.
   WriteStream(const Cluster& cluster, const StreamPlan& plan)
       : plan_(plan),
-        world_(cluster, communication(plan), ends(cluster), 1),
+        world_(cluster, communication(plan), ends(cluster), 1, plan.seed),
         sender_(*this),
         receiver_(*this) {
     world_.connect(0, sender_);
@@ -50,6 +53,7 @@ class WriteStream {
     communication.slots = std::max(1, plan.writes);
     communication.slot_size = plan.length;
     communication.queue_pairs = plan.queue_pairs;
+    communication.timeout = plan.timeout;
     return communication;
   }
   static std::vector<std::vector<ConnectionEnd>> ends(const Cluster& cluster) {
