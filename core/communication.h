@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/gpudirect.h"
 #include "core/quantities.h"
 
 namespace gradhaul {
@@ -44,6 +45,7 @@ struct Communication {
   Bytes slot_size{512 * 1024};  // the slice that travels, is reduced and travels on
   bool own_slot_size = false;   // asked for; else the protocol's
   int queue_pairs = 1;          // per connection; writes alternate over them
+  GpuDirect gpudirect = GpuDirect::kOn;
   RingOrder ring_order = RingOrder::kBalanced;
   // kListed: one ring for all channels, or one for each channel.
   std::vector<std::vector<Rank>> listed_rings;

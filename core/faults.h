@@ -35,7 +35,10 @@ struct Straggler {
 struct Faults {
   std::vector<TrainedDown> links;  // no link and quality twice
   std::vector<Straggler> gpus;     // no GPU twice
-  bool empty() const { return links.empty() && gpus.empty(); }
+  // Nodes whose communication threads run at another socket than the GPUs they serve, with all that
+  // they allocate: queues, flags, buffers for staging. None twice.
+  std::vector<int> far_threads;
+  bool empty() const { return links.empty() && gpus.empty() && far_threads.empty(); }
   friend bool operator==(const Faults&, const Faults&) = default;
 };
 
@@ -46,5 +49,7 @@ PcieLink trained_link(const Faults& faults, std::string_view link, PcieLink nomi
 BitRate kernel_rate(const Faults& faults, int node, int gpu, BitRate nominal);
 // How much longer they take, 1 where nothing is wrong.
 double slowdown_of(const Faults& faults, int node, int gpu);
+// Whether the node's communication threads run at another socket than its GPUs.
+bool has_far_threads(const Faults& faults, int node);
 
 }  // namespace gradhaul

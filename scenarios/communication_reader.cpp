@@ -229,12 +229,22 @@ void read_ring_order(MappingReader& reader, const Cluster* cluster, Communicatio
   }
 }
 
+void read_gpudirect(MappingReader& reader, const Cluster* cluster, Communication& communication) {
+  constexpr std::array kSettings{GpuDirect::kAuto, GpuDirect::kOn, GpuDirect::kOff};
+  communication.gpudirect = kSettings[reader.choice(
+      "gpudirect", {.otherwise = {"auto"}, .available = {"auto", "on", "off"}, .unavailable = {}})];
+  if (communication.gpudirect != GpuDirect::kOff || cluster == nullptr) return;
+  if (cluster->node.gpu.pcie) return;
+  reader.report("gpudirect",
+                fmt::format("gpudirect: off needs PCIe, by which data would reach host memory, and "
+                            "{} has none",
+                            cluster->node.name));
+}
+
 // Keys that later versions will honour; each has its one value here, that of NCCL 2.x where NCCL
 // has such a thing (NCCL documentation, environment variables).
 void read_fixed(MappingReader& reader) {
   reader.fixed("transport", "rdma", {"tcp"});
-  reader.choice("gpudirect",
-                {.otherwise = {"auto"}, .available = {"auto", "on"}, .unavailable = {"off"}});
   reader.fixed("completion", "polling", {"interrupt"});
   reader.fixed("registration", "once", {"per_transfer"});
 }
@@ -262,6 +272,7 @@ Communication read_communication(MappingReader& reader, const Workload& workload
   read_protocol(reader, chooses, communication);
   read_channels(reader, communication);
   read_slots(reader, workload, communication);
+  read_gpudirect(reader, cluster, communication);
   read_fixed(reader);
   read_ring_order(reader, cluster, communication);
   read_unheeded(reader);

@@ -49,6 +49,8 @@ const char* name_of(Cause cause) {
       return "compute";
     case Cause::kSlowed:
       return "compute beside collectives";
+    case Cause::kStaging:
+      return "starting copies";
   }
   return "";
 }

@@ -27,8 +27,9 @@ enum class Cause : std::uint8_t {
   kLateStart,   // another rank's program had reached the collective before
   kCompute,     // a computation
   kSlowed,      // its kernels had to share the GPU with those of collectives
+  kStaging,     // starting a copy between GPU and host memory
 };
-inline constexpr int kCauses = 14;
+inline constexpr int kCauses = 15;
 const char* name_of(Cause cause);
 
 struct TracePart {

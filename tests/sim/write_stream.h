@@ -16,6 +16,7 @@ struct StreamPlan {
   int writes = 1;
   int queue_pairs = 1;
   std::int64_t start = 0;  // ps
+  GpuDirect gpudirect = GpuDirect::kOn;
 };
 
 class WriteStream {
@@ -50,6 +51,7 @@ class WriteStream {
     communication.slots = std::max(1, plan.writes);
     communication.slot_size = plan.length;
     communication.queue_pairs = plan.queue_pairs;
+    communication.gpudirect = plan.gpudirect;
     return communication;
   }
   static std::vector<std::vector<ConnectionEnd>> ends(const Cluster& cluster) {
