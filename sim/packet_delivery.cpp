@@ -115,6 +115,7 @@ void PacketTransport::written(const Packet& packet, std::int64_t delivered) {
   if (!packet.last_of_message) return;
   const Path& path = path_of(message(packet.message));
   if (path.staged_in) {
+    message(packet.message).copied_out = true;
     start_copy(packet.message, add_completion(packet, path, delivered));
     return;
   }

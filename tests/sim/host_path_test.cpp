@@ -340,6 +340,35 @@ TEST(StagedHop, IsThatOfASimulatedMessageToThePicosecond) {
   }
 }
 
+// A GPU below the NIC's switch and one beyond the root complex, from the first node to the second:
+// each end is staged or not by itself.
+TEST(StagedHop, MayBeStagedAtOneEndAlone) {
+  for (const bool at_sender : {true, false}) {
+    Node node = bare_node(2, 4);
+    give_latencies(node);
+    node.nic_count = 1;
+    node.gpu.copy_setup = 6_us;
+    const std::string near = at_sender ? "gpu1" : "gpu0";
+    const std::string far = at_sender ? "gpu0" : "gpu1";
+    node.pcie = {{"sw0", "socket0", PcieLink{4, 16}, {near, "nic0"}},
+                 {"sw1", "socket0", PcieLink{4, 16}, {far}}};
+    const Cluster cluster = sized(one_switch(node, 2, 200_Gbps));
+    const Fabric fabric(cluster);
+    Communication communication;
+    communication.channels = 1;
+    communication.gpudirect = GpuDirect::kAuto;
+    const Placement placement = place(cluster, communication, Collective::kSendRecv);
+    const Hop hop = hop_between(placement, cluster, 0, 0, 3);
+    EXPECT_EQ(hop.staged_out, at_sender);
+    EXPECT_EQ(hop.staged_in, !at_sender);
+    HopLatency latency(fabric, 2);
+    const WriteStream simulated(cluster, {.length = 64_KiB, .gpudirect = GpuDirect::kAuto});
+    ASSERT_EQ(simulated.arrived().size(), 1U);
+    EXPECT_NEAR(static_cast<double>(latency.message(hop, 64_KiB).arrived.ps),
+                static_cast<double>(simulated.arrived().at(0)), 1000);
+  }
+}
+
 // Rings through host memory: what recurs and what is alike is skipped exactly, and flows and closed
 // forms agree with packets as far as they say.
 TEST(StagedRing, IsTheSameInEveryFidelity) {
