@@ -141,7 +141,7 @@ std::string part_line(Duration time, Duration whole, const std::string& what) {
 
 // For whoever meets these words for the first time.
 std::string_view cause_explained(std::string_view cause) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kWords{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kWords{
       {{"busy", "moving data: a faster link, kernel or memory shortens it"},
        {"credits",
         "waiting for credits: a sender sends only what the receiver has promised room for"},
@@ -159,6 +159,8 @@ std::string_view cause_explained(std::string_view cause) {
        {"completion", "completion: the NIC reports what is done, and somebody sees it"},
        {"kernel and host flags",
         "kernel and host flags: the GPU's kernel and the host tell each other by memory"},
+       {"starting copies",
+        "starting copies: the host tells the GPU to copy a slice to or from host memory"},
        {"kernel launch", "kernel launch: the collective's kernel starts on the GPU, once"},
        {"slot credits",
         "waiting for a free receive slot: the peer has not yet emptied the buffers it lent"}}};

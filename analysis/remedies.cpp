@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analysis/resource_group.h"
+#include "core/gpudirect.h"
 #include "core/infiniband_framing.h"
 #include "core/pcie_framing.h"
 
@@ -78,6 +79,7 @@ class Reckoning {
     if (!cluster_.faults.empty()) {
       found_.push_back({Knob::kFaults, static_cast<double>(row_.time.ps), true});
     }
+    host_path();
     network();
     pcie();
     node();
@@ -126,6 +128,36 @@ class Reckoning {
     const double credits = path_.at("credits", "nic") + path_.at("credits", "network");
     offer(Knob::kNetworkBuffer, std::max(credits, longest_stall_) / 2);
     wire_latency();
+  }
+
+  // What sends data round by the host, each worth knowing as faults are.
+  void host_path() {
+    const PcieSettings& settings = cluster_.node.pcie_settings;
+    const double uplinks = path_.busy("pcie_uplink");
+    const double sockets = path_.busy("socket") + path_.busy("socket_link");
+    const double copies = path_.of("starting copies");
+    if (stages()) {
+      const double twice = (path_.busy("pcie") + uplinks) / 2;
+      found_.push_back({Knob::kGpuDirect, copies + sockets + twice, true});
+    }
+    if (settings.acs) {
+      const double detour = path_.at("latency", "pcie_uplink") + path_.at("latency", "socket");
+      found_.push_back({Knob::kAcs, uplinks + sockets + detour, true});
+    }
+    if (settings.iommu) {
+      found_.push_back({Knob::kIommu, path_.all("socket"), true});
+    }
+    if (!settings.relaxed_ordering) {
+      found_.push_back({Knob::kRelaxedOrdering, path_.busy("socket"), true});
+    }
+    offer(Knob::kHostMemoryRate, path_.busy("socket") / 2, stages() ? "socket" : "");
+    offer(Knob::kCopySetup, copies / 2);
+  }
+
+  bool stages() const {
+    return cluster_.nodes > 1 &&
+           !gpudirect_notes(cluster_.node, communication_.gpudirect, cluster_.ranks_per_node)
+                .empty();
   }
 
   // Each stage's share of it, as on a way through one switch.

@@ -25,6 +25,10 @@ bool predicts_rdma(const ComparedRun& predicted) {
 }
 
 bool predicts_gpudirect(const ComparedRun& predicted) {
+  // As core/gpudirect.h says of what it stages.
+  for (const std::string& note : predicted.notes) {
+    if (note.starts_with("gpudirect auto: ")) return false;
+  }
   const Json& key = member(member(predicted.effective, "communication"), "gpudirect");
   if (key.is_boolean()) return key.get<bool>();
   return text_of(key) == "auto" || text_of(key) == "on";

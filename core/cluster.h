@@ -33,6 +33,7 @@ struct GpuModel {
   Duration write_latency;  // the last TLP of a posted write has arrived: until it can be read
   Duration kernel_launch;  // start of a collective until its kernel runs
   Duration flag_latency;   // one way between host and kernel: a flag in mapped memory
+  Duration copy_setup;     // from asking for a copy to or from host memory until it starts
   // What only a training step asks for; 0: not known.
   std::int64_t tensor_flops = 0;  // a second, dense matrix products of 16-bit floats
   int multiprocessors = 0;        // a channel's kernel takes one
@@ -73,6 +74,18 @@ struct PcieSettings {
   int posted_data_credits = 1024;  // of 16 bytes
   Duration credit_loop{200'000};   // TLP leaves: until its credit is back, the receiver being free
   double dllp_overhead = 0.03;     // share of the raw rate that DLLPs and ordered sets take
+  // Access control services: switches send whatever a peer sends to a peer up to the root complex,
+  // which sends it down again.
+  bool acs = false;
+  // False: a root complex makes the writes of each device visible one after the other, at no more
+  // than `ordered_writes`.
+  bool relaxed_ordering = true;
+  BitRate ordered_writes{150'000'000'000};
+  // Root ports translate addresses, page by page, `page_walks` at a time.
+  bool iommu = false;
+  Duration iotlb_miss{330'000};
+  Bytes iotlb_page{4096};
+  int page_walks = 2;
 };
 
 struct RootComplex {
@@ -104,7 +117,8 @@ struct Node {
   int sockets = 1;
   SocketLink socket_link;
   RootComplex root_complex;
-  BitRate host_memory_bandwidth = kUnlimited;  // per socket
+  BitRate host_memory_bandwidth = kUnlimited;  // per socket, reads and writes together
+  Duration host_memory_latency{100'000};       // a read is there: until its first byte leaves
   int gpu_count = 1;
   GpuModel gpu;
   int nic_count = 1;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/gpudirect.h"
 #include "core/quantities.h"
 
 namespace gradhaul {
@@ -52,6 +53,7 @@ struct Communication {
   // in a row, without any progress, it tries again [IBTA vol. 1, 9.7.5 and 9.7.6].
   int timeout = 20;
   int retry = 7;
+  GpuDirect gpudirect = GpuDirect::kOn;
   RingOrder ring_order = RingOrder::kBalanced;
   // kListed: one ring for all channels, or one for each channel.
   std::vector<std::vector<Rank>> listed_rings;

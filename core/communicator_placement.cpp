@@ -66,8 +66,11 @@ int pick(const std::vector<int>& nics, int channel, int nic_count) {
 
 class ScatteredRanks final : public Membership {
  public:
-  ScatteredRanks(const Cluster& cluster, const std::vector<int>& gpus)
-      : cluster_(cluster), gpus_(gpus), distances_(cluster.node) {}
+  ScatteredRanks(const Cluster& cluster, const std::vector<int>& gpus, GpuDirect gpudirect)
+      : cluster_(cluster),
+        gpus_(gpus),
+        distances_(cluster.node),
+        gpudirect_(cluster.node, gpudirect) {}
   int gpu(Rank rank) const override { return gpus_[static_cast<std::size_t>(rank)]; }
   Hop hop(int channel, Rank source, Rank destination) const override;
 
@@ -79,6 +82,7 @@ class ScatteredRanks final : public Membership {
   const Cluster& cluster_;
   std::vector<int> gpus_;
   PcieDistances distances_;
+  GpuDirectPairs gpudirect_;
 };
 
 // One of the communicator in the same node that is nearer to the NIC, the nearest, of several the
@@ -99,7 +103,11 @@ int ScatteredRanks::relay(Rank source, int nic) const {
 
 Hop ScatteredRanks::hop(int channel, Rank source, Rank destination) const {
   Hop hop{.source = source, .destination = destination};
-  if (node_of(source) == node_of(destination)) return hop;
+  if (node_of(source) == node_of(destination)) {
+    hop.staged_out = hop.staged_in =
+        peers_are_staged(cluster_.node, number_of(source), number_of(destination));
+    return hop;
+  }
   const std::vector<int> near_source = distances_.nearest_nics(number_of(source));
   const std::vector<int> near_destination = distances_.nearest_nics(number_of(destination));
   std::vector<int> shared;
@@ -117,6 +125,9 @@ Hop ScatteredRanks::hop(int channel, Rank source, Rank destination) const {
         rails_meet(topology) ? pick(near_destination, channel, nics) : hop.source_nic;
   }
   hop.relay_gpu = relay(source, hop.source_nic);
+  const int reading = hop.relay_gpu >= 0 ? hop.relay_gpu : number_of(source);
+  hop.staged_out = !gpudirect_.of(reading, hop.source_nic).reads;
+  hop.staged_in = !gpudirect_.of(number_of(destination), hop.destination_nic).writes;
   return hop;
 }
 
@@ -202,7 +213,8 @@ CommunicatorPlacement place_communicator(const Cluster& cluster, const Communica
     return placed;
   }
   placed.placement = place_scattered(cluster, communicator);
-  placed.membership = std::make_unique<ScatteredRanks>(cluster, communicator.gpus);
+  placed.membership = std::make_unique<ScatteredRanks>(cluster, communicator.gpus,
+                                                       communicator.communication.gpudirect);
   return placed;
 }
 

@@ -30,6 +30,11 @@ BitRate kernel_rate(const Faults& faults, int node, int gpu, BitRate nominal) {
   return {std::llround(static_cast<double>(nominal.bits_per_second) / slowdown)};
 }
 
+bool has_far_threads(const Faults& faults, int node) {
+  return std::find(faults.far_threads.begin(), faults.far_threads.end(), node) !=
+         faults.far_threads.end();
+}
+
 double slowdown_of(const Faults& faults, int node, int gpu) {
   for (const Straggler& fault : faults.gpus) {
     if (fault.node == node && fault.gpu == gpu) return fault.slowdown;

@@ -54,9 +54,12 @@ struct Faults {
   std::vector<Straggler> gpus;         // no GPU twice
   std::vector<BitErrors> errors = {};  // no link twice
   std::vector<LinkDown> down = {};
+  // Nodes whose communication threads run at another socket than the GPUs they serve, with all that
+  // they allocate: queues, flags, buffers for staging. None twice.
+  std::vector<int> far_threads = {};
   // Packets may be lost.
   bool lossy() const { return !errors.empty() || !down.empty(); }
-  bool empty() const { return links.empty() && gpus.empty() && !lossy(); }
+  bool empty() const { return links.empty() && gpus.empty() && far_threads.empty() && !lossy(); }
   friend bool operator==(const Faults&, const Faults&) = default;
 };
 
@@ -70,5 +73,7 @@ double slowdown_of(const Faults& faults, int node, int gpu);
 // The bit errors of a link of the network, 0 where there are none; and when it is down.
 double bit_error_rate(const Faults& faults, std::string_view link);
 std::vector<LinkDown> outages(const Faults& faults, std::string_view link);
+// Whether the node's communication threads run at another socket than its GPUs.
+bool has_far_threads(const Faults& faults, int node);
 
 }  // namespace gradhaul

@@ -39,6 +39,12 @@ enum class Knob : std::uint8_t {
   kLargerSlots,   // twice the size
   kSmallerSlots,  // half the size
   kFaults,        // all of them mended
+  kGpuDirect,     // instead of staging through host memory
+  kAcs,           // off
+  kIommu,         // off
+  kRelaxedOrdering,
+  kHostMemoryRate,  // of each socket
+  kCopySetup,       // of copies between GPU and host memory
 };
 
 }  // namespace gradhaul

@@ -1,6 +1,7 @@
 #include "core/placement.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/assert.h"
 #include "core/channel_count.h"
@@ -144,6 +145,14 @@ void add_load_notes(Placement& placement, const Cluster& cluster) {
   }
 }
 
+void add_gpudirect(Placement& placement, const Cluster& cluster, GpuDirect setting) {
+  if (cluster.nodes == 1) return;
+  placement.gpudirect = GpuDirectPairs(cluster.node, setting);
+  for (std::string& note : gpudirect_notes(cluster.node, setting, placement.ranks_per_node)) {
+    placement.notes.push_back(std::move(note));
+  }
+}
+
 int channels_of(const Cluster& cluster, const Communication& communication) {
   if (communication.channels) return *communication.channels;
   const auto listed = static_cast<int>(communication.listed_rings.size());
@@ -174,6 +183,7 @@ Placement place(const Cluster& cluster, const Communication& communication, Coll
               [](const Hop& left, const Hop& right) { return left.source < right.source; });
   }
   if (pattern != Pattern::kPairwise) add_load_notes(placement, cluster);
+  add_gpudirect(placement, cluster, communication.gpudirect);
   return placement;
 }
 
@@ -182,6 +192,21 @@ namespace {
 bool keeps_rails(const Topology& topology) {
   return topology.kind == TopologyKind::kRailOptimized ||
          topology.kind == TopologyKind::kBackToBack;
+}
+
+// What GPUDirect leaves out, and what sockets that pass no peer-to-peer do.
+Hop with_staging(const Placement& placement, const Cluster& cluster, Hop hop) {
+  const int per_node = placement.ranks_per_node;
+  const int source = hop.source % per_node;
+  const int destination = hop.destination % per_node;
+  if (hop.source_nic < 0) {
+    hop.staged_out = hop.staged_in = peers_are_staged(cluster.node, source, destination);
+    return hop;
+  }
+  const int reading = hop.relay_gpu >= 0 ? hop.relay_gpu : source;
+  hop.staged_out = !placement.gpudirect.of(reading, hop.source_nic).reads;
+  hop.staged_in = !placement.gpudirect.of(destination, hop.destination_nic).writes;
+  return hop;
 }
 
 // The rule of the header for all_to_all and send_recv.
@@ -206,11 +231,8 @@ Hop hop_by_nearest(const Placement& placement, const Cluster& cluster, int chann
   return through_nics(placement, cluster, channel, hop);
 }
 
-}  // namespace
-
-Hop hop_between(const Placement& placement, const Cluster& cluster, int channel, Rank source,
-                Rank destination) {
-  GRADHAUL_ASSERT(channel >= 0 && channel < placement.channels, "the placement has the channel");
+Hop direct_hop(const Placement& placement, const Cluster& cluster, int channel, Rank source,
+               Rank destination) {
   const Hop hop{.source = source, .destination = destination};
   const int per_node = placement.ranks_per_node;
   if (source / per_node == destination / per_node) return hop;
@@ -226,6 +248,15 @@ Hop hop_between(const Placement& placement, const Cluster& cluster, int channel,
     return hop_by_nearest(placement, cluster, channel, hop);
   }
   return hop_by_own_nic(placement, cluster, channel, hop);
+}
+
+}  // namespace
+
+Hop hop_between(const Placement& placement, const Cluster& cluster, int channel, Rank source,
+                Rank destination) {
+  GRADHAUL_ASSERT(channel >= 0 && channel < placement.channels, "the placement has the channel");
+  return with_staging(placement, cluster,
+                      direct_hop(placement, cluster, channel, source, destination));
 }
 
 std::vector<int> nearest_nics(const Node& node, int gpu) {

@@ -21,7 +21,7 @@
 //
 // Where there is NVLink, a source GPU that is not among the nearest taking part to the NIC by which
 // its data leaves hands it to one that is (PXN). At the receiving end, and without NVLink, the NIC
-// reaches the GPU's memory itself.
+// reaches the GPU's memory itself, or what is staged for it (core/gpudirect.h).
 
 #include <cstdint>
 #include <string>
@@ -29,6 +29,7 @@
 
 #include "core/cluster.h"
 #include "core/communication.h"
+#include "core/gpudirect.h"
 #include "core/workload.h"
 
 namespace gradhaul {
@@ -43,6 +44,10 @@ struct Hop {
   // The source GPU hands its data over NVLink to this GPU of its node, whose memory the NIC then
   // reads (PXN); -1: the NIC reads the source GPU's own memory.
   int relay_gpu = -1;
+  // The sender's data is copied to host memory, where the NIC (or, within a node, the receiver's
+  // copy engine) reads it; the receiver's NIC writes to host memory, from where data is copied.
+  bool staged_out = false;
+  bool staged_in = false;
   friend bool operator==(const Hop&, const Hop&) = default;
 };
 
@@ -67,6 +72,7 @@ struct Placement {
   // Of a node: the nearest NICs of each GPU, and the nearest GPUs taking part of each NIC.
   std::vector<std::vector<int>> gpu_nics;
   std::vector<std::vector<int>> nic_gpus;
+  GpuDirectPairs gpudirect;  // of a node
 };
 
 // Requires a checked cluster and communication (scenarios/validation.h): GPUs enough, rings that

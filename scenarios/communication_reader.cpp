@@ -258,12 +258,22 @@ void read_ring_order(MappingReader& reader, const Cluster* cluster, Communicatio
   }
 }
 
+void read_gpudirect(MappingReader& reader, const Cluster* cluster, Communication& communication) {
+  constexpr std::array kSettings{GpuDirect::kAuto, GpuDirect::kOn, GpuDirect::kOff};
+  communication.gpudirect = kSettings[reader.choice(
+      "gpudirect", {.otherwise = {"auto"}, .available = {"auto", "on", "off"}, .unavailable = {}})];
+  if (communication.gpudirect != GpuDirect::kOff || cluster == nullptr) return;
+  if (cluster->node.gpu.pcie) return;
+  reader.report("gpudirect",
+                fmt::format("gpudirect: off needs PCIe, by which data would reach host memory, and "
+                            "{} has none",
+                            cluster->node.name));
+}
+
 // Keys that later versions will honour; each has its one value here, that of NCCL 2.x where NCCL
 // has such a thing (NCCL documentation, environment variables).
 void read_fixed(MappingReader& reader) {
   reader.fixed("transport", "rdma", {"tcp"});
-  reader.choice("gpudirect",
-                {.otherwise = {"auto"}, .available = {"auto", "on"}, .unavailable = {"off"}});
   reader.fixed("completion", "polling", {"interrupt"});
   reader.fixed("registration", "once", {"per_transfer"});
 }
@@ -297,6 +307,7 @@ Communication read_communication(MappingReader& reader, const Workload& workload
   if (communication.listed && communication.slots > 0) {
     check_listed_program(reader, "algorithm", communication.listed, communication.slots);
   }
+  read_gpudirect(reader, cluster, communication);
   read_fixed(reader);
   read_ring_order(reader, cluster, communication);
   read_queue_pair_settings(reader, communication);

@@ -139,6 +139,7 @@ std::optional<GpuModel> read_gpu_model(MappingReader& reader) {
   gpu.write_latency = reader.time("write_latency", latency());
   gpu.kernel_launch = reader.time("kernel_launch", latency());
   gpu.flag_latency = reader.time("flag_latency", latency());
+  gpu.copy_setup = reader.time("copy_setup", latency());
   read_compute(reader, gpu);
   reader.finish();
   return gpu;

@@ -20,11 +20,11 @@ using TreeKind = TreeNode::Kind;
 
 constexpr std::string_view kForms =
     "{link: node0.nic0, speed: 100Gb/s}, {link: node1.sw0, width: x8}, "
-    "{link: node0.nic0, bit_error_rate: 1e-10}, {link: node0.nic0, down: {at: 5ms, for: 20ms}} or "
-    "{gpu: node0.gpu3, slowdown: 1.5}";
+    "{link: node0.nic0, bit_error_rate: 1e-10}, {link: node0.nic0, down: {at: 5ms, for: 20ms}}, "
+    "{gpu: node0.gpu3, slowdown: 1.5} or {node: node3, communication_thread: other_socket}";
 
 // What other versions know of.
-constexpr std::string_view kLater[] = {"pause_storm", "communication_thread"};
+constexpr std::string_view kLater[] = {"pause_storm"};
 
 // All that can be the matter with one link.
 struct LinkFault {
@@ -99,9 +99,11 @@ class FaultReader {
       read_link(reader);
     } else if (reader.has("leaf") || reader.has("spine")) {
       read_switch(reader, reader.has("leaf") ? "leaf" : "spine");
+    } else if (reader.has("node")) {
+      read_thread(reader);
     } else {
       problems_.add(entry.location,
-                    fmt::format("a fault names its `link` or `gpu`, as {}", kForms));
+                    fmt::format("a fault names its `link`, `gpu` or `node`, as {}", kForms));
       return;
     }
     reader.finish();
@@ -122,6 +124,34 @@ class FaultReader {
     } else if (once(reader, "gpu", name + " slowdown", name)) {
       faults_.gpus.push_back({part->node, part->gpu, slowdown});
     }
+  }
+
+  void read_thread(MappingReader& reader) {
+    const std::string name = reader.text("node", {});
+    if (reader.has("communication_thread")) {
+      reader.choice(
+          "communication_thread",
+          {.otherwise = {"other_socket"}, .available = {"other_socket"}, .unavailable = {}});
+    } else {
+      reader.raw("communication_thread");
+      reader.report("node", fmt::format("what is the matter with {}? Its communication_thread, as "
+                                        "other_socket",
+                                        name));
+    }
+    if (!reader.good() || cluster_ == nullptr) return;
+    for (int node = 0; node < cluster_->nodes; ++node) {
+      if (name != fmt::format("node{}", node)) continue;
+      if (cluster_->node.sockets < 2) {
+        reader.report("communication_thread",
+                      fmt::format("communication_thread: {} has one socket, and no other",
+                                  cluster_->node.name));
+      } else if (once(reader, "node", name, name)) {
+        faults_.far_threads.push_back(node);
+      }
+      return;
+    }
+    reader.report("node",
+                  fmt::format("node: there is no node \"{}\"; {}", name, counted_nodes(*cluster_)));
   }
 
   void read_link(MappingReader& reader) {
@@ -336,6 +366,12 @@ std::vector<std::string> fault_notes(const Cluster& cluster) {
   for (const Straggler& fault : cluster.faults.gpus) {
     notes.push_back(fmt::format("fault: kernels of node{}.gpu{} take {:.4g} times as long",
                                 fault.node, fault.gpu, fault.slowdown));
+  }
+  for (const int node : cluster.faults.far_threads) {
+    notes.push_back(
+        fmt::format("fault: communication threads of node{} run at another socket than "
+                    "the GPUs they serve",
+                    node));
   }
   return notes;
 }

@@ -70,8 +70,9 @@ std::string unknown_gpu(const NodeDraft::Device& gpu) {
       "    write_latency: 150ns\n"
       "    kernel_launch: 4us\n"
       "    flag_latency: 500ns\n"
+      "    copy_setup: 6us\n"
       "    estimates: [memory_bandwidth, reduce_bandwidth, read_latency, write_latency, "
-      "kernel_launch, flag_latency]\n",
+      "kernel_launch, flag_latency, copy_setup]\n",
       gpu.name, gpu.name, link_text(gpu.pcie));
 }
 

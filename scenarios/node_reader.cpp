@@ -53,10 +53,14 @@ RootComplex read_root_complex(MappingReader reader) {
   return root;
 }
 
-BitRate read_host_memory(MappingReader reader) {
-  const BitRate bandwidth = reader.rate("bandwidth", rate_or_unlimited());
+void read_host_memory(MappingReader reader, Node& node) {
+  node.host_memory_bandwidth = reader.rate("bandwidth", rate_or_unlimited());
+  // Local DRAM, in UCX's model of a topology (src/ucs/sys/topo).
+  node.host_memory_latency =
+      reader.time("latency", {.otherwise = {"100ns", true, "UCX's local memory latency"},
+                              .least = 0,
+                              .most = kLongestLatency});
   reader.finish();
-  return bandwidth;
 }
 
 void report_missing_model(MappingReader& reader) {
@@ -157,7 +161,7 @@ ReadNode read_node(MappingReader& reader) {
       reader.count("sockets", {.otherwise = {"1"}, .least = 1, .most = kMostSockets}));
   node.socket_link = read_socket_link(reader.mapping("socket_link"));
   node.root_complex = read_root_complex(reader.mapping("root_complex"));
-  node.host_memory_bandwidth = read_host_memory(reader.mapping("host_memory"));
+  read_host_memory(reader.mapping("host_memory"), node);
   bool devices_known = false;
   if (reader.has("gpus")) {
     devices_known = read_gpus(reader.mapping("gpus"), node);

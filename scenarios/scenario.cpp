@@ -101,6 +101,10 @@ void read_simulation(MappingReader reader, bool understood, Scenario& scenario) 
   if (understood && scenario.fidelity == Fidelity::kNcclTuner) {
     if (const std::string problem = tuner_problem(scenario); !problem.empty()) {
       reader.report("fidelity", "nccl-tuner: " + problem);
+    } else if (scenario.communication.gpudirect == GpuDirect::kOff) {
+      reader.report("fidelity",
+                    "nccl-tuner: its formulas know nothing of data that is staged; with gpudirect: "
+                    "off use packet, flow or analytic");
     }
   }
   if (understood && scenario.cluster.faults.lossy() && scenario.fidelity != Fidelity::kPacket) {

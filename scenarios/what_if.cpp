@@ -3,14 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <string_view>
 
 #include "core/infiniband_framing.h"
+#include "core/pcie_distance.h"
 #include "core/pcie_framing.h"
 #include "scenarios/device_reader.h"
-#include "scenarios/quantity.h"
+#include "scenarios/knob_quantity.h"
 
 namespace gradhaul {
 namespace {
@@ -24,18 +24,6 @@ constexpr const char* kNetwork = "cluster.network.";
 constexpr const char* kSettings = "cluster.node.pcie_settings.";
 constexpr const char* kRoot = "cluster.node.root_complex.";
 
-BitRate doubled(BitRate rate) { return {2 * rate.bits_per_second}; }
-bool finite(BitRate rate) { return !rate.unlimited() && rate.bits_per_second > 0; }
-// What moves bytes is named by them: "74GB/s"; links of the network by bits.
-std::string byte_rate(BitRate rate) {
-  const std::string bytes = format_bytes({rate.bits_per_second / 8});
-  const bool decimal = rate.bits_per_second % 8 == 0 && bytes.find('i') == bytes.npos;
-  return decimal ? bytes + "/s" : format_rate(rate);
-}
-std::string metres(double length) {
-  return format_quantity(std::llround(length * 1000), Dimension::kLength);
-}
-
 class Turning {
  public:
   Turning(Knob knob, const Scenario& scenario, int channels)
@@ -44,7 +32,7 @@ class Turning {
   }
 
   WhatIf turn() {
-    turn_network() || turn_pcie() || turn_node() || turn_plan();
+    turn_network() || turn_pcie() || turn_node() || turn_host_path() || turn_plan();
     if (!result_.settings.empty()) {
       result_.obstacle.clear();
     } else if (result_.obstacle.empty()) {
@@ -302,6 +290,50 @@ class Turning {
         return true;
       default:
         return false;
+    }
+  }
+
+  bool turn_host_path() {
+    const Node& node = cluster_.node;
+    const PcieSettings& settings = node.pcie_settings;
+    switch (result_.knob) {
+      case Knob::kGpuDirect:
+        turn_gpudirect();
+        return true;
+      case Knob::kAcs:
+        say("PCIe switches that pass peer-to-peer on themselves (ACS off)");
+        if (settings.acs) set(kSettings, "acs", "false");
+        return true;
+      case Knob::kIommu:
+        say("addresses that no IOMMU translates (off, or passed through)");
+        if (settings.iommu) set(kSettings, "iommu", "false");
+        return true;
+      case Knob::kRelaxedOrdering:
+        say("writes of PCIe devices with relaxed ordering");
+        if (!settings.relaxed_ordering) set(kSettings, "relaxed_ordering", "true");
+        return true;
+      case Knob::kHostMemoryRate:
+        say_doubled("host memory", node.host_memory_bandwidth);
+        set_doubled(kNode, "host_memory.bandwidth", node.host_memory_bandwidth);
+        return true;
+      case Knob::kCopySetup:
+        say("copies between GPU and host memory started in half the time");
+        set_halved(kGpu, "copy_setup", node.gpu.copy_setup);
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  void turn_gpudirect() {
+    say("NICs that read and write the memory of GPUs themselves (GPUDirect on)");
+    set("communication.", "gpudirect", "on");
+    if (cluster_.node.root_complex.peer_to_peer_across_sockets > BitRate{0}) return;
+    const PcieDistances distances(cluster_.node);
+    for (int gpu = 0; gpu < cluster_.ranks_per_node; ++gpu) {
+      const int nic = distances.nearest_nics(gpu).front();
+      if (distances.gpu_to_nic(gpu, nic) != PcieDistance::kOtherSocket) continue;
+      return cannot("GPUs and NICs at different sockets pass each other nothing directly");
     }
   }
 

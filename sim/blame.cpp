@@ -53,6 +53,8 @@ const char* name_of(Cause cause) {
       return "ACK timeout";
     case Cause::kSlowed:
       return "compute beside collectives";
+    case Cause::kStaging:
+      return "starting copies";
   }
   return "";
 }

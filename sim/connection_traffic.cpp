@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/protocol.h"
+
 namespace gradhaul {
 namespace {
 
@@ -139,6 +141,14 @@ void count_rings(const PredictionRequest& request, const Placement& placement, s
 }
 
 }  // namespace
+
+ConnectionTraffic in_lines(Protocol protocol, ConnectionTraffic traffic) {
+  for (int i = 0; i < traffic.sizes; ++i) {
+    MessageCount& messages = traffic.by_size[static_cast<std::size_t>(i)];
+    messages.size = with_flags(protocol, messages.size);
+  }
+  return traffic;
+}
 
 void ConnectionTraffic::add(Bytes size, std::int64_t count) {
   if (size.count == 0 || count == 0) return;

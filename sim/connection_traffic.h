@@ -55,6 +55,9 @@ class TrafficSink {
 // Of a slot, at least one.
 std::int64_t elements_of_slot(const PredictionRequest& request);
 ScheduleRequest schedule_request(const PredictionRequest& request, std::int64_t count);
+// With the flags of the protocol.
+ConnectionTraffic in_lines(Protocol protocol, ConnectionTraffic traffic);
+
 // Each chunk of the schedule in one item.
 std::unique_ptr<Schedule> chunk_schedule(const PredictionRequest& request,
                                          const Placement& placement, std::int64_t count);

@@ -8,8 +8,8 @@ namespace gradhaul {
 namespace {
 
 constexpr char kNotAcross[] =
-    ": their sockets pass no peer-to-peer, and staging through host memory is not available in "
-    "this version";
+    ": their sockets pass no peer-to-peer; communication.gpudirect auto or off goes through host "
+    "memory";
 
 std::string name_of(int node, const char* kind, int index) {
   return "node" + std::to_string(node) + "." + kind + std::to_string(index);

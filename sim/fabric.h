@@ -40,6 +40,7 @@ enum class LinkKind : std::uint8_t {
   kIdeal,
   kNvlink,
   kEthernet,
+  kHostMemory,  // a socket's memory, and its translation of addresses: payload only
 };
 
 // PCIe's three kinds of flow control; all of an InfiniBand lane is kPosted.
@@ -118,6 +119,17 @@ class Fabric {
   Route dma_completion(int node, int nic, int gpu) const;  // GPU to NIC: completions with data
   Route dma_write(int node, int nic, int gpu) const;       // NIC to GPU: posted writes
 
+  // How a device ("gpu0", "nic3") reaches the memory of a socket; never empty where there is PCIe.
+  Route host_write(int node, const std::string& device, int socket) const;
+  Route host_request(int node, const std::string& device, int socket) const;
+  Route host_completion(int node, const std::string& device, int socket) const;
+  // The socket whose memory holds what a GPU sends and receives where it is staged: that of its
+  // communication thread, which runs at the GPU's own socket unless it is bound wrongly.
+  int host_socket(int node, int gpu) const;
+  // From there to the GPU and its NICs and back, each way: nothing at the GPU's own socket.
+  Duration thread_detour(int node) const;
+  ResourceId socket_link_resource(int node) const;
+
   // From NIC to NIC of different nodes, the sender's wire first. Empty where there is no path
   // (rails that do not meet). `udp_source_port`: of the queue pair, where ECMP looks at it.
   Route wire(int source_node, int source_nic, int destination_node, int destination_nic,
@@ -138,9 +150,14 @@ class Fabric {
 
  private:
   enum class Transfer : std::uint8_t { kRequest, kCompletion, kWrite };
+  class PcieWalk;
   void add_node_pcie(int node);
   void add_device_link(int node, const std::string& device, const PcieBranch& branch);
   void add_root_complexes(int node);
+  void add_host_memory(int node, int socket);
+  void add_translation(int node, const std::string& port, const std::string& socket);
+  void add_payload_link(int node, const std::string& name, const std::string& owner,
+                        const char* kind, BitRate rate, Duration latency);
   void add_nvlink(int node);
   void add_network();
   Link wire_link(const std::string& name, double metres, Duration forwarding, bool into_nic) const;
@@ -157,6 +174,7 @@ class Fabric {
   LinkId find(const std::string& name) const;
   Route device_route(int node, const std::string& from, const std::string& to,
                      Transfer transfer) const;
+  Route host_route(int node, const std::string& device, int socket, Transfer transfer) const;
 
   Cluster cluster_;
   std::vector<Link> links_;

@@ -1,53 +1,31 @@
 // The PCIe tree and NVLink of a node as links, and the routes through them.
 //
 // A device reaches another by going up to the lowest element above both, a switch or a socket's
-// root complex, or over the socket link, and down again. Where a root complex (or the pair of
-// sockets) limits peer-to-peer, a link of its own with that rate stands in the way.
+// root complex, or over the socket link, and down again; with ACS always up to a root complex.
+// Where a root complex (or the pair of sockets) limits peer-to-peer, a link of its own with that
+// rate stands in the way. Host memory is reached through its socket's root complex and a link that
+// reads and writes of all devices share.
+//
+// With strict ordering, writes of a device pass its root complex one after the other: a 200 Gb/s
+// NIC on AMD EPYC reached 150 Gb/s so, and all of it with relaxed ordering (UCX pull request 8062).
+// An IOMMU that misses its IOTLB takes 330 ns (Neugebauer et al., SIGCOMM 2018), and of 200 Gb/s up
+// to a fifth was lost that way; how many misses it handles at a time is an estimate.
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <utility>
 
 #include "core/cluster_parts.h"
 #include "core/pcie_framing.h"
 #include "sim/fabric.h"
+#include "sim/pcie_tree.h"
 
 namespace gradhaul {
 namespace {
 
 std::string name_of(int node) { return "node" + std::to_string(node); }
 std::string name_of(int node, const std::string& part) { return name_of(node) + "." + part; }
-
-const PcieBranch* branch_of_device(const Node& node, const std::string& device) {
-  for (const PcieBranch& branch : node.pcie) {
-    if (std::find(branch.devices.begin(), branch.devices.end(), device) != branch.devices.end()) {
-      return &branch;
-    }
-  }
-  return nullptr;
-}
-
-const PcieBranch* branch_of_switch(const Node& node, const std::string& name) {
-  for (const PcieBranch& branch : node.pcie) {
-    if (!branch.switch_name.empty() && branch.switch_name == name) return &branch;
-  }
-  return nullptr;
-}
-
-// What lies above a device, nearest first: switches, then the socket.
-std::vector<std::string> elements_above(const Node& node, const std::string& device) {
-  std::vector<std::string> above;
-  const PcieBranch* branch = branch_of_device(node, device);
-  GRADHAUL_ASSERT(branch != nullptr, "every device hangs somewhere in the PCIe tree");
-  std::string next = branch->switch_name.empty() ? branch->parent : branch->switch_name;
-  while (true) {
-    above.push_back(next);
-    const PcieBranch* above_it = branch_of_switch(node, next);
-    if (above_it == nullptr) return above;
-    next = above_it->parent;
-  }
-}
-
-bool is_socket(const std::string& element) { return element.rfind("socket", 0) == 0; }
 
 // A link of the tree: guarded by the credits of what it leads into.
 Link pcie_link(const Node& node, PcieLink width, const std::string& into) {
@@ -71,6 +49,20 @@ Link pcie_link(const Node& node, PcieLink width, const std::string& into) {
   return link;
 }
 
+// Of a link that leads down: what a root complex answers comes in its pieces, and with ACS what
+// peers send has come through one, too.
+void count_pieces(const Node& node, Link& down) {
+  const PcieSettings& settings = node.pcie_settings;
+  const RootComplex& root = node.root_complex;
+  const Bytes split = std::min(settings.max_payload, root.tlp_split.value_or(settings.max_payload));
+  const auto window = [&](Bytes piece) {
+    return credit_window(settings.posted_header_credits, settings.posted_data_credits, piece);
+  };
+  std::int64_t& completions = down.window[static_cast<int>(TrafficClass::kCompletion)];
+  if (completions > 0) completions = window(std::min(settings.max_payload, root.read_completion));
+  if (settings.acs) down.window[static_cast<int>(TrafficClass::kPosted)] = window(split);
+}
+
 }  // namespace
 
 void Fabric::add_device_link(int node, const std::string& device, const PcieBranch& branch) {
@@ -84,6 +76,7 @@ void Fabric::add_device_link(int node, const std::string& device, const PcieBran
   up.name = name + ".up";
   up.resource = resource(name, "pcie");
   Link down = pcie_link(model, width, "");
+  count_pieces(model, down);
   down.name = name + ".down";
   down.resource = up.resource;
   links_.push_back(up);
@@ -102,6 +95,7 @@ void Fabric::add_node_pcie(int node) {
     up.name = name + ".up";
     up.resource = resource(name, "pcie_uplink");
     Link down = pcie_link(model, width, branch.switch_name);
+    count_pieces(model, down);
     down.name = name + ".down";
     down.resource = up.resource;
     links_.push_back(up);
@@ -110,32 +104,69 @@ void Fabric::add_node_pcie(int node) {
   if (!model.pcie.empty()) add_root_complexes(node);
 }
 
+// A link that serialises payload alone, and is guarded by nothing.
+void Fabric::add_payload_link(int node, const std::string& name, const std::string& owner,
+                              const char* kind, BitRate rate, Duration latency) {
+  Link link;
+  link.name = name_of(node, name);
+  link.kind = LinkKind::kRootComplex;
+  link.resource = resource(name_of(node, owner), kind);
+  link.rate = rate;
+  link.latency = latency;
+  links_.push_back(link);
+}
+
 void Fabric::add_root_complexes(int node) {
   const Node& model = cluster_.node;
-  const auto limit = [&](const std::string& name, const std::string& owner, const char* kind,
-                         BitRate rate, Duration latency) {
-    Link link;
-    link.name = name_of(node, name);
-    link.kind = LinkKind::kRootComplex;
-    link.resource = resource(name_of(node, owner), kind);
-    link.rate = rate;
-    link.latency = latency;
-    links_.push_back(link);
-  };
+  std::set<std::string> translating;
   for (int socket = 0; socket < model.sockets; ++socket) {
     const std::string name = "socket" + std::to_string(socket);
-    limit(name + ".peer_read", name, "socket", model.root_complex.peer_to_peer_read, {});
-    limit(name + ".peer_write", name, "socket", model.root_complex.peer_to_peer_write, {});
+    const RootComplex& root = model.root_complex;
+    add_payload_link(node, name + ".peer_read", name, "socket", root.peer_to_peer_read, {});
+    add_payload_link(node, name + ".peer_write", name, "socket", root.peer_to_peer_write, {});
     for (int other = 0; other < model.sockets; ++other) {
       if (other == socket) continue;
       const std::string pair = std::to_string(socket) + "-" + std::to_string(other);
-      limit("socket_link." + pair, "socket_link", "socket_link", model.socket_link.bandwidth,
-            model.socket_link.latency);
-      if (model.root_complex.peer_to_peer_across_sockets == BitRate{0}) continue;
-      limit("socket_link.peer." + pair, "socket_link", "socket_link",
-            model.root_complex.peer_to_peer_across_sockets, {});
+      add_payload_link(node, "socket_link." + pair, "socket_link", "socket_link",
+                       model.socket_link.bandwidth, model.socket_link.latency);
+      if (root.peer_to_peer_across_sockets == BitRate{0}) continue;
+      add_payload_link(node, "socket_link.peer." + pair, "socket_link", "socket_link",
+                       root.peer_to_peer_across_sockets, {});
+    }
+    add_host_memory(node, socket);
+  }
+  for (const PcieBranch& branch : model.pcie) {
+    for (const std::string& device : branch.devices) {
+      const std::vector<std::string> above = elements_above(model, device);
+      const std::string port = root_port(device, above);
+      if (!model.pcie_settings.relaxed_ordering) {
+        add_payload_link(node, device + ".ordered", above.back(), "socket",
+                         model.pcie_settings.ordered_writes, {});
+      }
+      if (model.pcie_settings.iommu && translating.insert(port).second) {
+        add_translation(node, port, above.back());
+      }
     }
   }
+}
+
+void Fabric::add_host_memory(int node, int socket) {
+  const std::string name = "socket" + std::to_string(socket);
+  add_payload_link(node, name + ".memory", name, "socket", cluster_.node.host_memory_bandwidth, {});
+  links_.back().kind = LinkKind::kHostMemory;
+}
+
+// What is sent page after page misses the IOTLB of its root port once a page: on average a packet
+// waits for its share of that, and so many walks at a time bring their pages.
+void Fabric::add_translation(int node, const std::string& port, const std::string& socket) {
+  const PcieSettings& settings = cluster_.node.pcie_settings;
+  const std::int64_t packet = std::min(cluster_.network.mtu.count, settings.iotlb_page.count);
+  const Duration share{settings.iotlb_miss.ps * packet / settings.iotlb_page.count};
+  add_payload_link(node, port + ".iommu", socket, "socket", kUnlimited, share);
+  const Int128 bits = Int128{settings.iotlb_page.count} * 8 * settings.page_walks;
+  const BitRate walks{static_cast<std::int64_t>(bits * 1'000'000'000'000 / settings.iotlb_miss.ps)};
+  add_payload_link(node, port + ".page_walks", socket, "socket", walks, {});
+  links_.back().kind = LinkKind::kHostMemory;
 }
 
 void Fabric::add_nvlink(int node) {
@@ -158,52 +189,103 @@ void Fabric::add_nvlink(int node) {
   }
 }
 
+// Puts a route together, link by link, each with the form that the transfer has there.
+class Fabric::PcieWalk {
+ public:
+  PcieWalk(const Fabric& fabric, int node, Transfer transfer)
+      : fabric_(fabric),
+        settings_(fabric.cluster().node.pcie_settings),
+        node_(node),
+        transfer_(transfer) {
+    form_.unit = transfer == Transfer::kRequest ? Bytes{} : settings_.max_payload;
+    form_.overhead = transfer == Transfer::kCompletion ? kCompletionOverhead
+                     : transfer == Transfer::kWrite    ? kPostedOverhead
+                                                       : kReadRequestBytes;
+  }
+  void cross(const std::string& link) {
+    RouteHop hop = form_;
+    hop.link = fabric_.find(name_of(node_, link));
+    route_.push_back(hop);
+  }
+  // One that serialises payload alone; where that takes no time, there is none.
+  void cross_payload(const std::string& name, bool even_if_free = false) {
+    RouteHop hop = form_;
+    hop.link = fabric_.find(name_of(node_, name));
+    hop.overhead = {};
+    const Link& link = fabric_.link(hop.link);
+    const bool free = link.rate.unlimited() && link.latency.ps == 0;
+    if (!free || even_if_free) route_.push_back(hop);
+  }
+  // From here on in pieces of this size, unless they are smaller already.
+  void split(Bytes piece) {
+    if (transfer_ != Transfer::kRequest) form_.unit = std::min(form_.unit, piece);
+  }
+  // Up from a device past so many switches.
+  void climb(const std::string& device, const std::vector<std::string>& above, std::size_t ups) {
+    cross(device + ".pcie.up");
+    for (std::size_t i = 0; i < ups; ++i) cross(above[i] + ".up");
+  }
+  void descend(const std::string& device, const std::vector<std::string>& above,
+               std::size_t downs) {
+    for (std::size_t i = downs; i-- > 0;) cross(above[i] + ".down");
+    cross(device + ".pcie.down");
+  }
+  // Into a root complex, of what `device` sends.
+  void enter_root(const std::string& device, const std::vector<std::string>& above) {
+    if (transfer_ == Transfer::kWrite && !settings_.relaxed_ordering) {
+      cross_payload(device + ".ordered");
+    }
+    if (!settings_.iommu) return;
+    const std::string port = root_port(device, above);
+    if (transfer_ != Transfer::kCompletion) cross_payload(port + ".iommu");
+    if (transfer_ != Transfer::kRequest) cross_payload(port + ".page_walks");
+  }
+  void cross_sockets(const std::string& from, const std::string& to) {
+    cross_payload("socket_link." + from.substr(6) + "-" + to.substr(6));
+  }
+  bool carries_payload() const { return transfer_ != Transfer::kRequest; }
+  Route take() { return std::move(route_); }
+
+ private:
+  const Fabric& fabric_;
+  const PcieSettings& settings_;
+  int node_;
+  Transfer transfer_;
+  RouteHop form_;
+  Route route_;
+};
+
 Route Fabric::device_route(int node, const std::string& from, const std::string& to,
                            Transfer transfer) const {
   const Node& model = cluster_.node;
   if (model.pcie.empty()) return {};
   const std::vector<std::string> up = elements_above(model, from);
   const std::vector<std::string> down = elements_above(model, to);
-  RouteHop form;
-  form.unit = transfer == Transfer::kRequest ? Bytes{} : model.pcie_settings.max_payload;
-  form.overhead = transfer == Transfer::kCompletion ? kCompletionOverhead
-                  : transfer == Transfer::kWrite    ? kPostedOverhead
-                                                    : kReadRequestBytes;
-  Route route;
-  const auto add = [&](const std::string& name, bool payload_only) {
-    RouteHop hop = form;
-    hop.link = find(name_of(node, name));
-    if (payload_only) hop.overhead = {};
-    if (payload_only && link(hop.link).rate.unlimited() && link(hop.link).latency.ps == 0) return;
-    route.push_back(hop);
-  };
-  // The lowest element above both, or two different sockets.
-  std::size_t ups = 0;
+  // The lowest element above both, or two different sockets; with ACS no switch turns anything.
+  std::size_t ups = model.pcie_settings.acs ? up.size() - 1 : 0;
   while (ups + 1 < up.size() && std::find(down.begin(), down.end(), up[ups]) == down.end()) ++ups;
   const auto meeting = std::find(down.begin(), down.end(), up[ups]);
   const bool across = meeting == down.end();
   const bool allowed_across = model.root_complex.peer_to_peer_across_sockets > BitRate{0};
   if (across && !allowed_across) return {};
   const std::size_t downs = across ? down.size() - 1 : meeting - down.begin();
-  add(from + ".pcie.up", false);
-  for (std::size_t i = 0; i < ups; ++i) add(up[i] + ".up", false);
+  PcieWalk walk(*this, node, transfer);
+  walk.climb(from, up, ups);
   if (is_socket(up[ups])) {
-    if (model.root_complex.tlp_split && transfer != Transfer::kRequest) {
-      form.unit = std::min(form.unit, *model.root_complex.tlp_split);
-    }
-    if (transfer != Transfer::kRequest) {
-      const char* limit = transfer == Transfer::kWrite ? ".peer_write" : ".peer_read";
-      add(up[ups] + limit, true);
+    if (model.root_complex.tlp_split) walk.split(*model.root_complex.tlp_split);
+    walk.enter_root(from, up);
+    if (walk.carries_payload()) {
+      walk.cross_payload(up[ups] + (transfer == Transfer::kWrite ? ".peer_write" : ".peer_read"));
     }
     if (across) {
-      const std::string pair = up[ups].substr(6) + "-" + down[downs].substr(6);
-      add("socket_link." + pair, true);
-      if (transfer != Transfer::kRequest) add("socket_link.peer." + pair, true);
+      walk.cross_sockets(up[ups], down[downs]);
+      if (walk.carries_payload()) {
+        walk.cross_payload("socket_link.peer." + up[ups].substr(6) + "-" + down[downs].substr(6));
+      }
     }
   }
-  for (std::size_t i = downs; i-- > 0;) add(down[i] + ".down", false);
-  add(to + ".pcie.down", false);
-  return route;
+  walk.descend(to, down, downs);
+  return walk.take();
 }
 
 Route Fabric::dma_request(int node, int nic, int gpu) const {
@@ -219,6 +301,57 @@ Route Fabric::dma_completion(int node, int nic, int gpu) const {
 Route Fabric::dma_write(int node, int nic, int gpu) const {
   return device_route(node, "nic" + std::to_string(nic), "gpu" + std::to_string(gpu),
                       Transfer::kWrite);
+}
+
+Route Fabric::host_write(int node, const std::string& device, int socket) const {
+  return host_route(node, device, socket, Transfer::kWrite);
+}
+
+Route Fabric::host_request(int node, const std::string& device, int socket) const {
+  return host_route(node, device, socket, Transfer::kRequest);
+}
+
+// Towards the memory; a read request needs nothing of its bandwidth.
+Route Fabric::host_route(int node, const std::string& device, int socket, Transfer transfer) const {
+  if (cluster_.node.pcie.empty()) return {};
+  const std::vector<std::string> above = elements_above(cluster_.node, device);
+  const std::string memory = "socket" + std::to_string(socket);
+  PcieWalk walk(*this, node, transfer);
+  walk.climb(device, above, above.size() - 1);
+  walk.enter_root(device, above);
+  if (above.back() != memory) walk.cross_sockets(above.back(), memory);
+  if (walk.carries_payload()) walk.cross_payload(memory + ".memory", true);
+  return walk.take();
+}
+
+Route Fabric::host_completion(int node, const std::string& device, int socket) const {
+  const Node& model = cluster_.node;
+  if (model.pcie.empty()) return {};
+  const std::vector<std::string> above = elements_above(model, device);
+  const std::string memory = "socket" + std::to_string(socket);
+  PcieWalk walk(*this, node, Transfer::kCompletion);
+  walk.split(model.root_complex.read_completion);
+  walk.cross_payload(memory + ".memory", true);
+  if (above.back() != memory) walk.cross_sockets(memory, above.back());
+  walk.enter_root(device, above);
+  walk.descend(device, above, above.size() - 1);
+  return walk.take();
+}
+
+int Fabric::host_socket(int node, int gpu) const {
+  const Node& model = cluster_.node;
+  if (model.pcie.empty()) return 0;
+  const int own = socket_number(elements_above(model, "gpu" + std::to_string(gpu)).back());
+  return has_far_threads(cluster_.faults, node) ? (own + 1) % model.sockets : own;
+}
+
+Duration Fabric::thread_detour(int node) const {
+  return has_far_threads(cluster_.faults, node) ? cluster_.node.socket_link.latency : Duration{};
+}
+
+ResourceId Fabric::socket_link_resource(int node) const {
+  const auto found = resource_by_name_.find(name_of(node, "socket_link"));
+  return found == resource_by_name_.end() ? kNoResource : found->second;
 }
 
 Route Fabric::peer(int node, int source_gpu, int destination_gpu) const {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "sim/existing_path.h"
+#include "sim/payload_routes.h"
 
 namespace gradhaul {
 namespace {
@@ -104,25 +105,39 @@ std::vector<std::int32_t> FlowPathFinder::route_of(const Conveyor& conveyor) con
   const int source = hop.source % per_node;
   const int destination = hop.destination % per_node;
   std::vector<std::int32_t> places;
+  // What crosses a link twice has half of it, which the load says: it takes twice as long.
   const auto add = [&](const Route& route) {
-    for (const RouteHop& step : route) places.push_back(step.link);
+    for (const RouteHop& step : route) {
+      if (std::find(places.begin(), places.end(), step.link) == places.end()) {
+        places.push_back(step.link);
+      }
+    }
   };
   int reading = source;
-  if (hop.source_nic < 0) {
+  if (hop.source_nic < 0 && hop.staged_out) {
+    const int socket = fabric_.host_socket(from, source);
+    add(copy_out_route(fabric_, from, source, socket));
+    add(copy_in_routes(fabric_, from, destination, socket).completion);
+  } else if (hop.source_nic < 0) {
     add(existing_peer(fabric_, from, source, destination));
   } else {
     if (hop.relay_gpu >= 0) {
       reading = hop.relay_gpu;
       add(fabric_.peer(from, source, reading));
     }
-    check_dma(fabric_, from, hop.source_nic, reading);
-    check_dma(fabric_, to, hop.destination_nic, destination);
     places.push_back(nics_ + from * node.nic_count + hop.source_nic);
-    add(fabric_.dma_completion(from, hop.source_nic, reading));
+    if (hop.staged_out) {
+      add(copy_out_route(fabric_, from, reading, fabric_.host_socket(from, reading)));
+    }
+    add(read_routes(fabric_, from, hop.source_nic, reading, hop.staged_out).completion);
     const Route wire = existing_wire(fabric_, from, hop.source_nic, to, hop.destination_nic);
     check_one_way(wire);
     add(wire);
-    add(fabric_.dma_write(to, hop.destination_nic, destination));
+    add(write_route(fabric_, to, hop.destination_nic, destination, hop.staged_in));
+    if (hop.staged_in) {
+      add(copy_in_routes(fabric_, to, destination, fabric_.host_socket(to, destination))
+              .completion);
+    }
   }
   places.push_back(memory_ + from * node.gpu_count + reading);
   places.push_back(memory_ + to * node.gpu_count + destination);

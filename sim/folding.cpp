@@ -63,6 +63,8 @@ Path WiringFolder::path_from(int from, const Path& path) {
   folded.destination_gpu = home_gpu(path.destination_gpu);
   folded.sender = seen(path.sender, from);
   folded.receiver = seen(path.receiver, from);
+  folded.source_socket_link = seen(path.source_socket_link, from);
+  folded.destination_socket_link = seen(path.destination_socket_link, from);
   for (std::size_t i = 0; i < kFlowKinds; ++i) {
     if (path.flows[i] == kNone) continue;
     // Flows of one path are moved together, and the home ones keep their order.

@@ -58,6 +58,8 @@ Duration HopLatency::slot_return(const Hop& hop) {
     back.destination = hop.source;
     back.source_nic = hop.destination_nic;
     back.destination_nic = hop.source_nic;
+    back.staged_out = hop.staged_in;
+    back.staged_in = hop.staged_out;
     place->second = {IdleConnection(fabric_, ranks_per_node_, back).credit()};
   }
   return place->second;

@@ -6,12 +6,17 @@
 #include "core/protocol.h"
 #include "sim/existing_path.h"
 #include "sim/injector.h"
+#include "sim/payload_routes.h"
 
 namespace gradhaul {
 namespace {
 
 std::int64_t whole(std::int64_t payload, std::int64_t piece) {
   return (payload + piece - 1) / piece;
+}
+
+IdleRoute posted(const Fabric& fabric, const Route& links) {
+  return {fabric, links, TrafficClass::kPosted};
 }
 
 }  // namespace
@@ -26,45 +31,89 @@ IdleConnection::IdleConnection(const Fabric& fabric, int ranks_per_node, const H
   const auto gpu_of = [&](Rank rank) { return rank % ranks_per_node; };
   const int from = node_of(hop.source);
   const int to = node_of(hop.destination);
-  const auto route = [&](const Route& links, TrafficClass traffic_class = TrafficClass::kPosted) {
-    return IdleRoute(fabric, links, traffic_class);
-  };
+  const int source = gpu_of(hop.source);
+  const int destination = gpu_of(hop.destination);
   if (!by_nic()) {
-    peer_ = route(existing_peer(fabric, from, gpu_of(hop.source), gpu_of(hop.destination)));
+    make_copies(fabric, from, to, source, destination);
+    if (!hop.staged_out) {
+      peer_ = posted(fabric, existing_peer(fabric, from, source, destination));
+    }
     packet_payload_ = kPeerTrain;
     buffer_ = kPeerBuffer;
     return;
   }
-  const int reading = hop.relay_gpu >= 0 ? hop.relay_gpu : gpu_of(hop.source);
-  if (hop.relay_gpu >= 0) relay_ = route(fabric.peer(from, gpu_of(hop.source), reading));
-  check_dma(fabric, from, hop.source_nic, reading);
-  check_dma(fabric, to, hop.destination_nic, gpu_of(hop.destination));
-  request_ = route(fabric.dma_request(from, hop.source_nic, reading), TrafficClass::kNonPosted);
-  completion_ =
-      route(fabric.dma_completion(from, hop.source_nic, reading), TrafficClass::kCompletion);
-  wire_ = route(existing_wire(fabric, from, hop.source_nic, to, hop.destination_nic));
-  wire_.keep_last_buffer();
-  write_ = route(fabric.dma_write(to, hop.destination_nic, gpu_of(hop.destination)));
-  back_ = route(existing_wire(fabric, to, hop.destination_nic, from, hop.source_nic));
+  const int reading = hop.relay_gpu >= 0 ? hop.relay_gpu : source;
+  if (hop.relay_gpu >= 0) relay_ = posted(fabric, fabric.peer(from, source, reading));
+  make_routes(fabric, from, to, reading, destination);
+  make_copies(fabric, from, to, reading, destination);
+  source_detour_ = fabric.thread_detour(from);
+  destination_detour_ = fabric.thread_detour(to);
+  source_socket_link_ = fabric.socket_link_resource(from);
+  destination_socket_link_ = fabric.socket_link_resource(to);
   packet_payload_ = fabric.cluster().network.mtu.count;
   buffer_ = node_.nic.transmit_buffer.count > 0 ? node_.nic.transmit_buffer.count
                                                 : kUnboundedBufferPackets * packet_payload_;
 }
 
-// From when data can be read until the receiver's kernel knows of it.
-Duration IdleConnection::until_told() const {
-  return polls_data(protocol_) ? Duration{} : node_.nic.completion + node_.gpu.flag_latency;
+void IdleConnection::make_routes(const Fabric& fabric, int from, int to, int reading,
+                                 int destination) {
+  const ReadRoutes reads = read_routes(fabric, from, hop_.source_nic, reading, hop_.staged_out);
+  request_ = IdleRoute(fabric, reads.request, TrafficClass::kNonPosted);
+  completion_ = IdleRoute(fabric, reads.completion, TrafficClass::kCompletion);
+  reading_ = completion_.empty() ? Duration{} : reads.reading;
+  wire_ = posted(fabric, existing_wire(fabric, from, hop_.source_nic, to, hop_.destination_nic));
+  wire_.keep_last_buffer();
+  write_ =
+      posted(fabric, write_route(fabric, to, hop_.destination_nic, destination, hop_.staged_in));
+  back_ = posted(fabric, existing_wire(fabric, to, hop_.destination_nic, from, hop_.source_nic));
 }
 
-std::int64_t IdleConnection::after_post(std::int64_t from) const {
+void IdleConnection::make_copies(const Fabric& fabric, int from, int to, int reading,
+                                 int destination) {
+  if (!hop_.staged_out && !hop_.staged_in) return;
+  const int out = fabric.host_socket(from, reading);
+  if (hop_.staged_out) out_ = IdleCopy(posted(fabric, copy_out_route(fabric, from, reading, out)));
+  if (!hop_.staged_in) return;
+  // A peer's slice lies where its sender put it.
+  const int in = by_nic() ? fabric.host_socket(to, destination) : out;
+  const ReadRoutes reads = copy_in_routes(fabric, to, destination, in);
+  in_ = IdleCopy(IdleRoute(fabric, reads.request, TrafficClass::kNonPosted),
+                 IdleRoute(fabric, reads.completion, TrafficClass::kCompletion),
+                 node_.pcie_settings.max_read_request, reads.reading);
+}
+
+// From when data can be read until the receiver's kernel knows of it.
+Duration IdleConnection::until_told() const {
+  if (polls_data(protocol_)) return {};
+  return until_completed() + node_.gpu.flag_latency + destination_detour_;
+}
+
+Duration IdleConnection::until_fetched() const {
   const NicModel& nic = node_.nic;
-  return from + (node_.gpu.flag_latency + nic.post + nic.doorbell + nic.wqe_fetch).ps;
+  return nic.post + nic.doorbell + nic.wqe_fetch + source_detour_ * kDetoursOfPost;
 }
 
 std::int64_t IdleConnection::send(Bytes size) {
-  if (!by_nic()) return send_to_peer(size.count);
+  if (!by_nic()) return hop_.staged_out ? send_through_host(size.count) : send_to_peer(size.count);
   const bool relayed = hop_.relay_gpu >= 0;
-  return send_by_nic(size.count, after_post(relayed ? relay_.pass({size.count}, 0).delivered : 0));
+  std::int64_t told = (relayed ? relay_.pass({size.count}, 0).delivered : 0) + until_flag().ps;
+  if (hop_.staged_out) told = out_.pass(size.count, told + node_.gpu.copy_setup.ps);
+  const std::int64_t written = send_by_nic(size.count, told + until_fetched().ps);
+  if (!hop_.staged_in) return written;
+  return copy_in(size.count, written + until_completed().ps);
+}
+
+std::int64_t IdleConnection::send_through_host(std::int64_t size) {
+  const std::int64_t out = out_.pass(size, (until_flag() + node_.gpu.copy_setup).ps);
+  return done_ = copy_in(size, out);
+}
+
+// From when the receiver's thread knows of the slice until its kernel does.
+std::int64_t IdleConnection::copy_in(std::int64_t size, std::int64_t from) {
+  const std::int64_t there = in_.pass(size, from + node_.gpu.copy_setup.ps);
+  const Duration flag =
+      polls_data(protocol_) ? Duration{} : node_.gpu.flag_latency + destination_detour_;
+  return there + (node_.gpu.write_latency + flag).ps;
 }
 
 std::int64_t IdleConnection::send_to_peer(std::int64_t size) {
@@ -123,9 +172,8 @@ std::int64_t IdleConnection::fetch(std::int64_t payload) {
       part = requests * pcie.max_read_request.count;
     }
     asked_ = ask_time(part, pcie.tags > 0 ? requests : 0, asked_);
-    const std::int64_t at_gpu = request_.pass({0, requests}, asked_).delivered;
-    const Duration reading = completion_.empty() ? Duration{} : node_.gpu.read_latency;
-    there = completion_.pass({part}, at_gpu + reading.ps).delivered;
+    const std::int64_t asked = request_.pass({0, requests}, asked_).delivered;
+    there = completion_.pass({part}, asked + reading_.ps).delivered;
     if (pcie.tags > 0) tag_returns_.push_back({there, requests});
     got += part;
   }
@@ -148,7 +196,7 @@ std::int64_t IdleConnection::send_by_nic(std::int64_t size, std::int64_t ready) 
   return arrived;
 }
 
-// From the sender's wire to the receiver's kernel.
+// From the sender's wire to the receiver's kernel, or into host memory.
 std::int64_t IdleConnection::receive(const IdleRoute::Train& packet, std::int64_t ready,
                                      bool last) {
   const NicModel& nic = node_.nic;
@@ -158,10 +206,11 @@ std::int64_t IdleConnection::receive(const IdleRoute::Train& packet, std::int64_
   if (last && free_control_) done_ = received;
   if (last && !free_control_) {
     done_ = back_.pass({0, 1, kAethBytes.count}, received).delivered +
-            (nic.receive_latency + nic.completion).ps;
+            (nic.receive_latency + nic.completion + source_detour_).ps;
   }
   const IdleRoute::Passage writing = write_.pass({packet.payload}, received);
   wire_.release_last(write_.empty() ? received : writing.first_end);
+  if (hop_.staged_in) return writing.delivered;
   const Duration visible = write_.empty() ? Duration{} : node_.gpu.write_latency;
   return writing.delivered + (visible + until_told()).ps;
 }
@@ -169,13 +218,41 @@ std::int64_t IdleConnection::receive(const IdleRoute::Train& packet, std::int64_
 std::int64_t IdleConnection::credit() {
   if (!by_nic()) {
     const bool pcie = !node_.nvlink;
+    if (hop_.staged_out) return (node_.gpu.flag_latency * 2 + node_.gpu.write_latency).ps;
     return (peer_.latency() + (pcie ? node_.gpu.write_latency : Duration{})).ps;
   }
   if (free_control_) return 0;
   const NicModel& nic = node_.nic;
   const IdleRoute::Train packet{0, 1, (kRethBytes + kImmediateBytes).count};
-  return wire_.pass(packet, after_post(0) + nic.transmit_latency.ps).delivered +
-         (nic.receive_latency + nic.completion).ps;
+  const Duration posted = until_flag() + until_fetched() + nic.transmit_latency;
+  return wire_.pass(packet, posted.ps).delivered + (nic.receive_latency + until_completed()).ps;
+}
+
+void IdleConnection::add_software_parts(Trace& trace) const {
+  const NicModel& nic = node_.nic;
+  const bool staged = hop_.staged_out || hop_.staged_in;
+  if (!by_nic() && !staged) return;
+  const bool polls = polls_data(protocol_);
+  trace.add(kNoResource, Cause::kFlag, node_.gpu.flag_latency.ps * (polls ? 1 : 2));
+  const int copies = (hop_.staged_out ? 1 : 0) + (hop_.staged_in ? 1 : 0);
+  trace.add(kNoResource, Cause::kStaging, node_.gpu.copy_setup.ps * copies);
+  if (!by_nic()) return;
+  trace.add(kNoResource, Cause::kDoorbell, (nic.post + nic.doorbell + nic.wqe_fetch).ps);
+  trace.add(source_socket_link_, Cause::kLatency, source_detour_.ps * (1 + kDetoursOfPost));
+  const bool completes = !polls || hop_.staged_in;
+  if (completes) trace.add(kNoResource, Cause::kCompletion, nic.completion.ps);
+  const int detours = (completes ? 1 : 0) + (polls ? 0 : 1);
+  trace.add(destination_socket_link_, Cause::kLatency, destination_detour_.ps * detours);
+  trace.add(wire_.first()->resource, Cause::kLatency, nic.transmit_latency.ps);
+  trace.add(wire_.last()->resource, Cause::kLatency, nic.receive_latency.ps);
+}
+
+void IdleConnection::add_memory_parts(Trace& trace) const {
+  const auto add = [&](Duration time) { trace.add(kNoResource, Cause::kLatency, time.ps); };
+  add(reading_);
+  if (hop_.staged_in) add(node_.host_memory_latency);
+  const bool by_pcie = by_nic() ? !write_.empty() : !node_.nvlink && !peer_.empty();
+  if (by_pcie || hop_.staged_in) add(node_.gpu.write_latency);
 }
 
 Trace IdleConnection::parts(std::int64_t arrived) const {
@@ -185,24 +262,15 @@ Trace IdleConnection::parts(std::int64_t arrived) const {
       trace.add(resource, Cause::kLatency, latency.ps);
     });
   };
-  for (const IdleRoute* route : {&peer_, &relay_, &request_, &completion_, &wire_, &write_}) {
+  for (const IdleRoute* route : {&peer_, &relay_, &out_.data(), &request_, &completion_, &wire_,
+                                 &write_, &in_.requests(), &in_.data()}) {
     add_links(*route);
   }
-  const NicModel& nic = node_.nic;
-  if (by_nic()) {
-    const int flags = polls_data(protocol_) ? 1 : 2;
-    trace.add(kNoResource, Cause::kFlag, flags * node_.gpu.flag_latency.ps);
-    trace.add(kNoResource, Cause::kDoorbell, (nic.post + nic.doorbell + nic.wqe_fetch).ps);
-    if (!polls_data(protocol_)) trace.add(kNoResource, Cause::kCompletion, nic.completion.ps);
-    trace.add(wire_.first()->resource, Cause::kLatency, nic.transmit_latency.ps);
-    trace.add(wire_.last()->resource, Cause::kLatency, nic.receive_latency.ps);
-    if (!completion_.empty()) trace.add(kNoResource, Cause::kLatency, node_.gpu.read_latency.ps);
-    if (!write_.empty()) trace.add(kNoResource, Cause::kLatency, node_.gpu.write_latency.ps);
-  } else if (!node_.nvlink && !peer_.empty()) {
-    trace.add(kNoResource, Cause::kLatency, node_.gpu.write_latency.ps);
-  }
+  add_software_parts(trace);
+  add_memory_parts(trace);
   const IdleRoute* narrow = &peer_;
-  for (const IdleRoute* route : {&relay_, &completion_, &wire_, &write_}) {
+  for (const IdleRoute* route :
+       {&relay_, &out_.data(), &completion_, &wire_, &write_, &in_.data()}) {
     if (route->busiest_time() > narrow->busiest_time()) narrow = route;
   }
   const Link* link = narrow->busiest();

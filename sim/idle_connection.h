@@ -9,6 +9,7 @@
 #include "core/communication.h"
 #include "core/placement.h"
 #include "sim/fabric.h"
+#include "sim/idle_copy.h"
 #include "sim/idle_route.h"
 #include "sim/trace_parts.h"
 
@@ -38,9 +39,17 @@ class IdleConnection {
     std::int64_t amount;
   };
   bool by_nic() const { return hop_.source_nic >= 0; }
+  void make_routes(const Fabric& fabric, int from, int to, int reading, int destination);
+  void make_copies(const Fabric& fabric, int from, int to, int reading, int destination);
   Duration until_told() const;
-  std::int64_t after_post(std::int64_t from) const;
+  Duration until_completed() const { return node_.nic.completion + destination_detour_; }
+  Duration until_flag() const { return node_.gpu.flag_latency + source_detour_; }
+  Duration until_fetched() const;
   std::int64_t send_to_peer(std::int64_t size);
+  std::int64_t send_through_host(std::int64_t size);
+  std::int64_t copy_in(std::int64_t size, std::int64_t from);
+  void add_software_parts(Trace& trace) const;
+  void add_memory_parts(Trace& trace) const;
   std::int64_t send_by_nic(std::int64_t size, std::int64_t ready);
   std::int64_t ask_time(std::int64_t payload, std::int64_t requests, std::int64_t now);
   std::int64_t fetch(std::int64_t payload);
@@ -57,6 +66,13 @@ class IdleConnection {
   IdleRoute wire_;
   IdleRoute write_;
   IdleRoute back_;  // of acknowledgements
+  IdleCopy out_;    // of what is staged
+  IdleCopy in_;
+  Duration reading_;
+  Duration source_detour_;
+  Duration destination_detour_;
+  ResourceId source_socket_link_ = kNoResource;
+  ResourceId destination_socket_link_ = kNoResource;
   std::int64_t packet_payload_ = 0;
   std::int64_t buffer_ = 0;
   std::int64_t asked_ = 0;  // when payload was last asked for

@@ -19,6 +19,10 @@ inline constexpr std::int64_t kPeerBuffer = 4 * kPeerTrain;
 // The same where a device names no transmit buffer.
 inline constexpr std::int64_t kUnboundedBufferPackets = 64;
 
+// How often a post crosses between a thread's socket and its NIC's: the doorbell, the read of the
+// work request, and what comes back.
+inline constexpr int kDetoursOfPost = 3;
+
 struct QueuePair {
   std::int32_t injector = kNone;
   std::int32_t head = kNone;  // messages

@@ -24,8 +24,8 @@ class LinkBytes {
 
  private:
   void add_connection(std::size_t group, const Path& path, std::int64_t payload) {
-    constexpr std::array kWithPayload{FlowKind::kCompletion, FlowKind::kWrite, FlowKind::kPeer,
-                                      FlowKind::kRelay};
+    constexpr std::array kWithPayload{FlowKind::kCompletion, FlowKind::kWrite,   FlowKind::kPeer,
+                                      FlowKind::kRelay,      FlowKind::kCopyOut, FlowKind::kCopyIn};
     for (const FlowKind kind : kWithPayload) add_flow(group, path.flow(kind), payload);
     if (path.flow(FlowKind::kWire) == kNone) return;
     for (int pair = 0; pair < path.queue_pairs; ++pair) {

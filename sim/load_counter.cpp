@@ -7,36 +7,17 @@
 #include "core/make_schedule.h"
 #include "core/network_framing.h"
 #include "core/protocol.h"
+#include "sim/copy_engine.h"
+#include "sim/counted_flow.h"
 #include "sim/existing_path.h"
 #include "sim/injector.h"
+#include "sim/payload_routes.h"
 #include "sim/resource_load.h"
 
 namespace gradhaul {
 namespace {
 
-std::int64_t pieces(std::int64_t bytes, std::int64_t piece) {
-  return bytes <= piece ? 1 : (bytes + piece - 1) / piece;
-}
-
-// Of messages that travel alike.
-struct Flow {
-  std::int64_t connections = 0;
-  std::int64_t messages = 0;
-  std::int64_t payload = 0;
-  std::int64_t packets = 0;
-  std::int64_t requests = 0;    // reads of the payload
-  std::int64_t tlps = 0;        // of max_payload
-  std::int64_t split_tlps = 0;  // of what a root complex makes of them
-  void add(const Flow& other, std::int64_t times) {
-    connections += other.connections * times;
-    messages += other.messages * times;
-    payload += other.payload * times;
-    packets += other.packets * times;
-    requests += other.requests * times;
-    tlps += other.tlps * times;
-    split_tlps += other.split_tlps * times;
-  }
-};
+using Flow = CountedFlow;
 
 class LoadCounter final : public TrafficSink {
  public:
@@ -51,10 +32,13 @@ class LoadCounter final : public TrafficSink {
   const Flow& message_flow(std::int64_t size, std::int64_t packet);
   void add_packets(Flow& flow, std::int64_t payload, std::int64_t packets) const;
   Hop hop_of(const ConnectionKey& key);
-  ConnectionTraffic in_lines(const ConnectionTraffic& traffic) const;
   void count_by_nic(const Hop& hop, const ConnectionTraffic& traffic);
   void lay_own_way(const Hop& hop, const ConnectionKey& key, const Flow& flow);
   void lay_wire(NicLoad& nic, const Route& route, const Route& back, const Flow& flow);
+  void lay_copies(int node, int gpu);
+  void lay_copy_out(int node, int gpu, int socket, const Flow& flow);
+  void lay_copy_in(int node, int gpu, int socket, const Flow& flow);
+  void lay_peers(int node, int source, int destination, const Flow& flow);
   void lay_node(int node);
   void lay_reads(int node);
   void lay_wires(int node);
@@ -78,6 +62,7 @@ class LoadCounter final : public TrafficSink {
   TrafficSink* also_;
   ResourceLoad& load_;
   Bytes split_;
+  Bytes host_piece_;
   std::int64_t known_size_ = 0;
   std::int64_t known_packet_ = 0;
   Flow known_;
@@ -86,7 +71,10 @@ class LoadCounter final : public TrafficSink {
   std::vector<Flow> peers_;
   std::vector<Flow> wires_;
   std::vector<Flow> writes_;  // of all nodes, by NIC and GPU
-  std::vector<Hop> hops_;     // by channel and GPUs
+  // Of what is staged for NICs, by GPU of the cluster: to host memory, and from there.
+  std::vector<Flow> copies_out_;
+  std::vector<Flow> copies_in_;
+  std::vector<Hop> hops_;  // by channel and GPUs
 };
 
 LoadCounter::LoadCounter(const PredictionRequest& request, const Fabric& fabric,
@@ -102,6 +90,7 @@ LoadCounter::LoadCounter(const PredictionRequest& request, const Fabric& fabric,
       load_(load) {
   const PcieSettings& pcie = node_.pcie_settings;
   split_ = std::min(pcie.max_payload, node_.root_complex.tlp_split.value_or(pcie.max_payload));
+  host_piece_ = std::min(pcie.max_payload, node_.root_complex.read_completion);
   const auto gpus = static_cast<std::size_t>(node_.gpu_count);
   const auto nics = static_cast<std::size_t>(node_.nic_count);
   const auto nodes = static_cast<std::size_t>(cluster_.nodes);
@@ -109,6 +98,8 @@ LoadCounter::LoadCounter(const PredictionRequest& request, const Fabric& fabric,
   peers_.resize(gpus * gpus);
   wires_.resize(nics * nodes * nics);
   writes_.resize(nodes * nics * gpus);
+  copies_out_.resize(nodes * gpus);
+  copies_in_.resize(nodes * gpus);
   hops_.resize(static_cast<std::size_t>(placement.channels) * gpus * gpus);
 }
 
@@ -119,6 +110,7 @@ void LoadCounter::add_packets(Flow& flow, std::int64_t payload, std::int64_t pac
   flow.requests += packets * pieces(payload, pcie.max_read_request.count);
   flow.tlps += packets * pieces(payload, pcie.max_payload.count);
   flow.split_tlps += packets * pieces(payload, split_.count);
+  flow.host_tlps += packets * pieces(payload, host_piece_.count);
 }
 
 // Of one message; most have the size of the one before.
@@ -126,7 +118,7 @@ const Flow& LoadCounter::message_flow(std::int64_t size, std::int64_t packet) {
   if (size != known_size_ || packet != known_packet_) {
     known_size_ = size;
     known_packet_ = packet;
-    known_ = {0, 1, size, 0, 0, 0, 0};
+    known_ = {0, 1, size, 0, 0, 0, 0, 0};
     add_packets(known_, packet, size / packet);
     add_packets(known_, size % packet, 1);
   }
@@ -159,23 +151,13 @@ Hop LoadCounter::hop_of(const ConnectionKey& key) {
   return known;
 }
 
-// With the flags of the protocol.
-ConnectionTraffic LoadCounter::in_lines(const ConnectionTraffic& traffic) const {
-  ConnectionTraffic lines = traffic;
-  for (int i = 0; i < lines.sizes; ++i) {
-    MessageCount& messages = lines.by_size[static_cast<std::size_t>(i)];
-    messages.size = with_flags(protocol_, messages.size);
-  }
-  return lines;
-}
-
 void LoadCounter::on_connection(const ConnectionTraffic& traffic) {
   if (also_ != nullptr) also_->on_connection(traffic);
   const ConnectionKey& key = traffic.key;
   const Hop hop = hop_of(key);
   load_.sent[static_cast<std::size_t>(key.source)] += traffic.payload();
   load_.messages += traffic.messages();
-  const ConnectionTraffic lines = in_lines(traffic);
+  const ConnectionTraffic lines = in_lines(protocol_, traffic);
   const Bytes payload = lines.payload();
   MemoryLoad& written = load_.memory[static_cast<std::size_t>(load_.gpu_of(key.destination))];
   written.bytes += payload;
@@ -198,6 +180,13 @@ void LoadCounter::count_by_nic(const Hop& hop, const ConnectionTraffic& traffic)
   load_.memory[pair(node, reading, node_.gpu_count)].bytes += Bytes{flow.payload};
   if (hop.relay_gpu >= 0) peers_[pair(gpu, reading, node_.gpu_count)].add(flow, 1);
   reads_[pair(hop.source_nic, reading, node_.gpu_count)].add(flow, 1);
+  if (hop.staged_out) {
+    copies_out_[pair(node, reading, node_.gpu_count)].add(flow_of(traffic, kCopyTrain), 1);
+  }
+  if (hop.staged_in) {
+    copies_in_[pair(node_of(hop.destination), gpu_of(hop.destination), node_.gpu_count)].add(
+        flow_of(traffic, kCopyTrain), 1);
+  }
   if (cluster_.network.routing == Routing::kEcmp) {
     lay_own_way(hop, traffic.key, flow);
   } else {
@@ -254,11 +243,31 @@ void LoadCounter::on_rank_end(Rank rank) {
       for (int gpu = 0; gpu < node_.gpu_count; ++gpu) {
         const Flow& flow = writes_[pair(node * node_.nic_count + nic, gpu, node_.gpu_count)];
         if (flow.messages == 0) continue;
-        check_dma(fabric_, node, nic, gpu);
-        lay(fabric_.dma_write(node, nic, gpu), TrafficClass::kPosted, flow);
+        const bool staged = !placement_.gpudirect.of(gpu, nic).writes;
+        lay(write_route(fabric_, node, nic, gpu, staged), TrafficClass::kPosted, flow);
       }
     }
+    for (int gpu = 0; gpu < node_.gpu_count; ++gpu) lay_copies(node, gpu);
   }
+}
+
+void LoadCounter::lay_copies(int node, int gpu) {
+  const Flow& out = copies_out_[pair(node, gpu, node_.gpu_count)];
+  const Flow& in = copies_in_[pair(node, gpu, node_.gpu_count)];
+  if (out.messages + in.messages == 0) return;
+  const int socket = fabric_.host_socket(node, gpu);
+  if (out.messages > 0) lay_copy_out(node, gpu, socket, out);
+  if (in.messages > 0) lay_copy_in(node, gpu, socket, in);
+}
+
+void LoadCounter::lay_copy_out(int node, int gpu, int socket, const Flow& flow) {
+  lay(copy_out_route(fabric_, node, gpu, socket), TrafficClass::kPosted, flow);
+}
+
+void LoadCounter::lay_copy_in(int node, int gpu, int socket, const Flow& flow) {
+  const ReadRoutes routes = copy_in_routes(fabric_, node, gpu, socket);
+  lay(routes.request, TrafficClass::kNonPosted, flow);
+  lay(routes.completion, TrafficClass::kCompletion, flow);
 }
 
 void LoadCounter::lay_node(int node) {
@@ -268,10 +277,20 @@ void LoadCounter::lay_node(int node) {
     for (int destination = 0; destination < node_.gpu_count; ++destination) {
       Flow& flow = peers_[pair(source, destination, node_.gpu_count)];
       if (flow.messages == 0) continue;
-      lay(existing_peer(fabric_, node, source, destination), TrafficClass::kPosted, flow);
+      lay_peers(node, source, destination, flow);
       flow = {};
     }
   }
+}
+
+void LoadCounter::lay_peers(int node, int source, int destination, const Flow& flow) {
+  if (!peers_are_staged(node_, source, destination)) {
+    lay(existing_peer(fabric_, node, source, destination), TrafficClass::kPosted, flow);
+    return;
+  }
+  const int socket = fabric_.host_socket(node, source);
+  lay_copy_out(node, source, socket, flow);
+  lay_copy_in(node, destination, socket, flow);
 }
 
 void LoadCounter::lay_reads(int node) {
@@ -280,14 +299,13 @@ void LoadCounter::lay_reads(int node) {
     for (int gpu = 0; gpu < node_.gpu_count; ++gpu) {
       Flow& flow = reads_[pair(nic, gpu, node_.gpu_count)];
       if (flow.messages == 0) continue;
-      check_dma(fabric_, node, nic, gpu);
-      const Route request = fabric_.dma_request(node, nic, gpu);
-      const Route completion = fabric_.dma_completion(node, nic, gpu);
+      const bool staged = !placement_.gpudirect.of(gpu, nic).reads;
+      const auto [request, completion, reading] = read_routes(fabric_, node, nic, gpu, staged);
       lay(request, TrafficClass::kNonPosted, flow);
       lay(completion, TrafficClass::kCompletion, flow);
       load.messages += flow.messages;
       if (!completion.empty()) {
-        Duration latency = node_.gpu.read_latency;
+        Duration latency = reading;
         for (const RouteHop& hop : request) latency += fabric_.link(hop.link).latency;
         for (const RouteHop& hop : completion) latency += fabric_.link(hop.link).latency;
         load.read_resource = fabric_.link(completion.back().link).resource;
@@ -323,7 +341,9 @@ void LoadCounter::lay(const Route& route, TrafficClass traffic_class, const Flow
     LinkLoad& load = load_.links[static_cast<std::size_t>(hop.link)];
     std::int64_t units = 0;
     if (hop.unit.count > 0) {
-      units = hop.unit == node_.pcie_settings.max_payload ? flow.tlps : flow.split_tlps;
+      units = hop.unit == node_.pcie_settings.max_payload ? flow.tlps
+              : hop.unit == host_piece_                   ? flow.host_tlps
+                                                          : flow.split_tlps;
     } else if (request) {
       units = flow.requests;
     } else {

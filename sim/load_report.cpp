@@ -66,7 +66,10 @@ void add_row(const ResourceLoad& load, const std::vector<TracePart>& path, Resul
 }
 
 void add_to_digest(const ResourceLoad& load, RunDigest& digest) {
-  for (const LinkLoad& link : load.links) {
+  for (std::size_t i = 0; i < load.links.size(); ++i) {
+    const LinkLoad& link = load.links[i];
+    const LinkKind kind = load.fabric().link(static_cast<LinkId>(i)).kind;
+    if (kind == LinkKind::kHostMemory && link.units == 0) continue;
     digest.add(static_cast<std::uint64_t>(link.payload.count));
     digest.add(static_cast<std::uint64_t>((link.wire + link.trailing).count));
   }

@@ -50,6 +50,9 @@ struct Message {
   std::int32_t asked = 0;       // payload asked for so far
   std::int32_t gathered = 0;    // payload in the NIC of the packet being put together
   std::int32_t sent = 0;        // payload handed to the wire
+  // Of what is staged: in which copy it is, and how much of that has been asked for or has left.
+  bool copied_out = false;
+  std::int32_t copied = 0;
   std::int32_t trace = kNone;
   // Where packets may be lost (sim/queue_pair_recovery.h): the numbers of its packets; what was
   // asked for and is not wanted any more; whether its reads are awaited; whether the receiver has
@@ -63,8 +66,9 @@ struct Message {
   std::int64_t timed_out_before = 0;
   ChainId chain = kNone;
   std::int64_t posted = 0;
-  // When the NIC knew of it, and how long its wire and the links of the read path had been backed
-  // up by then: what the wait for its last packet is put down to.
+  // When the NIC (or a copy engine) knew of it, and how long its wire and the links of the read
+  // path (or of the copy) had been backed up by then: what the wait for its last packet is put down
+  // to.
   std::int64_t ready = 0;
   // How long its queue pair was held back by its rate, and since when it has been.
   std::int64_t paced = 0;

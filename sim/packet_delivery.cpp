@@ -30,6 +30,12 @@ void PacketTransport::on_delivery(const Packet& packet, std::int64_t delivered) 
                                static_cast<std::uint32_t>(RunEvent::kNotified), packet.message,
                                packet.message);
       return;
+    case FlowKind::kCopyOut:
+      return copied_out(packet, delivered);
+    case FlowKind::kCopyRequest:
+      return copy_asked(packet, delivered);
+    case FlowKind::kCopyIn:
+      return copied_in(packet, delivered);
   }
 }
 
@@ -63,8 +69,7 @@ void PacketTransport::take(const Packet& packet, std::int64_t arrived) {
     engine.release(packet, arrived, copies.seen(path.receiver, copies.minus(0, ingress_copy)));
   }
   if (incoming.credit) {
-    engine.trace(packet.trace).add(kNoResource, Cause::kCompletion, node_.nic.completion.ps);
-    event_for(packet.message, RunEvent::kCreditArrived, arrived + node_.nic.completion.ps);
+    event_for(packet.message, RunEvent::kCreditArrived, add_completion(packet, path, arrived));
     return;
   }
   Packet write;
@@ -109,13 +114,30 @@ void PacketTransport::acknowledged(const Packet& packet, std::int64_t delivered)
                              packet.message);
     return;
   }
-  const std::int64_t time = delivered + node_.nic.receive_latency.ps + node_.nic.completion.ps;
+  const Duration detour = path_of(message(packet.message)).source_detour;
+  const std::int64_t time =
+      delivered + (node_.nic.receive_latency + node_.nic.completion + detour).ps;
   event_for(packet.message,
             message(packet.message).credit ? RunEvent::kCreditDone : RunEvent::kDataDone, time);
 }
 
+// When the receiver's thread has seen the NIC's completion.
+std::int64_t PacketTransport::add_completion(const Packet& packet, const Path& path,
+                                             std::int64_t from) {
+  Trace& parts = context_.engine.trace(packet.trace);
+  parts.add(kNoResource, Cause::kCompletion, node_.nic.completion.ps);
+  parts.add(path.destination_socket_link, Cause::kLatency, path.destination_detour.ps);
+  return from + (node_.nic.completion + path.destination_detour).ps;
+}
+
 void PacketTransport::written(const Packet& packet, std::int64_t delivered) {
   if (!packet.last_of_message) return;
+  const Path& path = path_of(message(packet.message));
+  if (path.staged_in) {
+    message(packet.message).copied_out = true;
+    start_copy(packet.message, add_completion(packet, path, delivered));
+    return;
+  }
   const bool pcie = context_.engine.length(packet.flow) > 0;
   const Duration visible = pcie ? node_.gpu.write_latency : Duration{};
   Trace& parts = context_.engine.trace(packet.trace);
@@ -123,9 +145,10 @@ void PacketTransport::written(const Packet& packet, std::int64_t delivered) {
   std::int64_t known = delivered + visible.ps;
   // Else the kernel sees it by flags among the data.
   if (!polls_data(connection_of(message(packet.message)).protocol)) {
-    parts.add(kNoResource, Cause::kCompletion, node_.nic.completion.ps);
+    known = add_completion(packet, path, known);
     parts.add(kNoResource, Cause::kFlag, node_.gpu.flag_latency.ps);
-    known += node_.nic.completion.ps + node_.gpu.flag_latency.ps;
+    parts.add(path.destination_socket_link, Cause::kLatency, path.destination_detour.ps);
+    known += (node_.gpu.flag_latency + path.destination_detour).ps;
   }
   event_for(packet.message, RunEvent::kDataArrived, known);
 }
@@ -166,6 +189,11 @@ void PacketTransport::on_event(RunEvent event, std::int32_t index) {
       return answered(index);
     case RunEvent::kAckTimeout:
       return timer_ran(index);
+    case RunEvent::kCopyReady:
+      return copy_ready(index);
+    case RunEvent::kCopyWake:
+      copy_engines_[static_cast<std::size_t>(index)].wake = INT64_MAX;
+      return copy(index);
     default:
       GRADHAUL_ASSERT(false, "not an event of the transport");
   }

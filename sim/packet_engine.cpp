@@ -108,6 +108,8 @@ void PacketEngine::add_feeder(const RouteHop& hop, LinkId feeder, int feeder_cop
   state.feeder_copy = copy;
   // What a run leaves on the wires when its last rank is done is not decided ahead of its end.
   if (fabric_.link(hop.link).network) state.feeder = kManyFeeders;
+  // From one root complex memory gets writes and, after its own latency, what reads have asked for.
+  if (fabric_.link(hop.link).kind == LinkKind::kHostMemory) state.feeder = kManyFeeders;
 }
 
 LinkId PacketEngine::first_link(FlowId flow) const {

@@ -19,10 +19,7 @@ void PacketTransport::message_ready(std::int32_t index) {
     ready.wire_backlog = engine.backlog_total(injector.out);
     ready.wire_stall = engine.stall_total(injector.out);
   }
-  for (int i = 0; i < read_links(path); ++i) {
-    ready.read_backlog[static_cast<std::size_t>(i)] =
-        engine.backlog_total(engine.link_of(path.flow(FlowKind::kCompletion), i));
-  }
+  note_backlogs(ready, FlowKind::kCompletion);
   const std::int64_t turn = ready.credit ? 0 : connection_of(ready).writes++;
   ready.queue_pair = static_cast<std::int32_t>(turn % path.queue_pairs);
   const std::int32_t number = path.first_queue_pair + ready.queue_pair;
@@ -37,6 +34,16 @@ void PacketTransport::message_ready(std::int32_t index) {
   }
   pair.tail = index;
   transmit(path.injector);
+}
+
+// How long the links of a flow have been backed up by now.
+void PacketTransport::note_backlogs(Message& ready, FlowKind kind) {
+  const Path& path = path_of(ready);
+  const PacketEngine& engine = context_.engine;
+  for (int i = 0; i < watched_links(path, kind); ++i) {
+    ready.read_backlog[static_cast<std::size_t>(i)] =
+        engine.backlog_total(engine.link_of(path.flow(kind), i));
+  }
 }
 
 void PacketTransport::wake(std::int32_t injector, std::int64_t time) {
@@ -134,34 +141,39 @@ void PacketTransport::blame_wait_in_nic(Message& sending, const Injector& inject
   parts.add(path.sender, Cause::kBusy, backed_up - stalled);
   const std::int64_t paced = std::min(waited - backed_up, sending.paced);
   parts.add(path.sender, Cause::kPaced, paced);
-  blame_reads(path, sending, waited - backed_up - paced);
+  blame_route(path, FlowKind::kCompletion, sending, waited - backed_up - paced);
 }
 
-void PacketTransport::blame_reads(const Path& path, const Message& sending, std::int64_t waited) {
+// A wait for the links of one of its flows: put down to the one whose backlog grew most. What is
+// staged is backed up from where it is narrow to its first link: there to the last that is.
+void PacketTransport::blame_route(const Path& path, FlowKind kind, const Message& sending,
+                                  std::int64_t waited) {
   if (waited == 0) return;
   PacketEngine& engine = context_.engine;
   Trace& parts = engine.trace(sending.trace);
-  const FlowId reads = path.flow(FlowKind::kCompletion);
+  const FlowId reads = path.flow(kind);
   if (reads == kNone || engine.length(reads) == 0) {
     parts.add(path.sender, Cause::kBusy, waited);
     return;
   }
+  const bool staged = kind != FlowKind::kCompletion || path.staged_out;
   std::int64_t most = 0;
   int narrow = engine.length(reads) - 1;
-  for (int i = 0; i < read_links(path); ++i) {
+  for (int i = 0; i < watched_links(path, kind); ++i) {
     const std::int64_t grown = engine.backlog_total(engine.link_of(reads, i)) -
                                sending.read_backlog[static_cast<std::size_t>(i)];
-    if (grown > most) {
+    if (staged ? grown * 2 >= waited : grown > most) {
       most = grown;
       narrow = i;
     }
   }
-  const bool busy = most * 2 >= waited;
-  // What else holds reads back is counted where they come in.
-  const int blamed = busy ? narrow : engine.length(reads) - 1;
-  parts.add(
-      engine.copies().seen(engine.resource_of(reads, blamed), path.shift(FlowKind::kCompletion)),
-      busy ? Cause::kBusy : Cause::kReadTags, waited);
+  const bool writes = kind == FlowKind::kCopyOut;
+  const bool busy = writes || most * 2 >= waited;
+  // What else holds reads back is counted where they come in; writes wait for their first link.
+  const int otherwise = writes ? 0 : engine.length(reads) - 1;
+  const int blamed = most * 2 >= waited ? narrow : otherwise;
+  parts.add(engine.copies().seen(engine.resource_of(reads, blamed), path.shift(kind)),
+            busy ? Cause::kBusy : Cause::kReadTags, waited);
 }
 
 void PacketTransport::ask(std::int32_t index, std::int64_t payload) {
@@ -186,7 +198,7 @@ void PacketTransport::ask(std::int32_t index, std::int64_t payload) {
   send(path, FlowKind::kReadRequest, request, context_.engine.now());
 }
 
-// The read request is at the GPU: its completions leave as one train.
+// The read request is at the GPU, or at host memory: its completions leave as one train.
 void PacketTransport::payload_asked(const Packet& packet, std::int64_t delivered) {
   const Path& path = path_of(message(packet.message));
   Packet completion;
@@ -199,11 +211,11 @@ void PacketTransport::payload_asked(const Packet& packet, std::int64_t delivered
     send(path, FlowKind::kCompletion, completion, delivered);
     return;
   }
+  const Duration reading = path.staged_out ? node_.host_memory_latency : node_.gpu.read_latency;
   if (packet.trace != kNone) {
-    context_.engine.trace(packet.trace)
-        .add(kNoResource, Cause::kLatency, node_.gpu.read_latency.ps);
+    context_.engine.trace(packet.trace).add(kNoResource, Cause::kLatency, reading.ps);
   }
-  send(path, FlowKind::kCompletion, completion, delivered + node_.gpu.read_latency.ps);
+  send(path, FlowKind::kCompletion, completion, delivered + reading.ps);
 }
 
 void PacketTransport::payload_in_nic(const Packet& packet, std::int64_t delivered) {
@@ -262,6 +274,8 @@ void PacketTransport::put_on_wire(std::int32_t index, std::int64_t payload, std:
 
 void PacketTransport::on_first_start(const Packet& packet, std::int64_t /*now*/) {
   const Message& sending = message(packet.message);
+  const auto kind = static_cast<FlowKind>(context_.engine.kind(packet.flow));
+  if (kind == FlowKind::kCopyOut) return copy_left(packet);
   if (context_.observation != nullptr && !sending.credit) {
     context_.observation->on_left(packet.message);
   }

@@ -73,6 +73,7 @@ void PacketTransport::add_injectors() {
     injector.transmit_latency = nic.transmit_latency.ps;
     injectors_.push_back(injector);
   }
+  copy_engines_.resize(static_cast<std::size_t>(2 * cluster.nodes * node_.gpu_count));
   if (node_.nvlink) return;
   for (int i = 0; i < cluster.nodes * node_.gpu_count; ++i) {
     Injector injector;
@@ -238,6 +239,8 @@ void PacketTransport::post(Rank rank, const WriteRequest& request) {
     context_.engine.trace(added.trace).add(kNoResource, Cause::kLatency, latency.ps);
     event_for(index, RunEvent::kCreditArrived, now + latency.ps);
     event_for(index, RunEvent::kCreditDone, now);
+  } else if (path.kind == PathKind::kPeer && path.staged_out) {
+    stage_out(index, now);
   } else if (path.kind == PathKind::kPeer && path.injector != kNone) {
     message_ready(index);
   } else if (path.kind == PathKind::kPeer || path.flow(FlowKind::kRelay) != kNone) {
@@ -259,14 +262,31 @@ void PacketTransport::write_out(std::int32_t index, std::int64_t now) {
   event_for(index, RunEvent::kDataDone, now);
 }
 
-// From the kernel's flag to the NIC knowing the work request.
+// From the kernel's flag to the NIC knowing the work request; what is staged is copied in between.
 void PacketTransport::add_post_cost(Message& posted, std::int64_t from, std::int32_t index) {
-  const NicModel& nic = node_.nic;
-  const Duration doorbell = nic.post + nic.doorbell + nic.wqe_fetch;
+  const Path& path = path_of(posted);
+  if (!posted.credit && path.staged_out) return stage_out(index, from);
+  post_to_nic(posted, add_flag(posted, path, from), index);
+}
+
+// When the sender's thread has seen the kernel's flag.
+std::int64_t PacketTransport::add_flag(Message& posted, const Path& path, std::int64_t from) {
   Trace& parts = context_.engine.trace(posted.trace);
   parts.add(kNoResource, Cause::kFlag, node_.gpu.flag_latency.ps);
+  parts.add(path.source_socket_link, Cause::kLatency, path.source_detour.ps);
+  return from + (node_.gpu.flag_latency + path.source_detour).ps;
+}
+
+void PacketTransport::post_to_nic(Message& posted, std::int64_t from, std::int32_t index) {
+  const NicModel& nic = node_.nic;
+  const Path& path = path_of(posted);
+  const Duration doorbell = nic.post + nic.doorbell + nic.wqe_fetch;
+  // The doorbell goes one way, and the work request is asked for and comes.
+  const Duration detour = path.source_detour * kDetoursOfPost;
+  Trace& parts = context_.engine.trace(posted.trace);
   parts.add(kNoResource, Cause::kDoorbell, doorbell.ps);
-  event_for(index, RunEvent::kMessageReady, from + node_.gpu.flag_latency.ps + doorbell.ps);
+  parts.add(path.source_socket_link, Cause::kLatency, detour.ps);
+  event_for(index, RunEvent::kMessageReady, from + (doorbell + detour).ps);
 }
 
 void PacketTransport::event_for(std::int32_t index, RunEvent event, std::int64_t time) {

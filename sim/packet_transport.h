@@ -13,6 +13,9 @@
 // Where packets may be lost, queue pairs number and acknowledge them, and send again what is
 // missing: see sim/queue_pair_recovery.h.
 //
+// Where a GPU is staged (core/gpudirect.h), a copy to host memory comes before the post, and a copy
+// from there after the completion queue entry (sim/packet_staging.cpp).
+//
 // Not given wire time: doorbells, work requests and completion queue entries (64 bytes each, of a
 // message) on PCIe; they cost latency.
 
@@ -25,6 +28,7 @@
 
 #include "core/connection.h"
 #include "core/transport.h"
+#include "sim/copy_engine.h"
 #include "sim/injector.h"
 #include "sim/memory_ports.h"
 #include "sim/message.h"
@@ -115,6 +119,8 @@ class PacketTransport {
   void post(Rank rank, const WriteRequest& request);
   std::int32_t add_message(std::int32_t connection, const WriteRequest& request);
   void add_post_cost(Message& message, std::int64_t from, std::int32_t index);
+  std::int64_t add_flag(Message& message, const Path& path, std::int64_t from);
+  void post_to_nic(Message& message, std::int64_t from, std::int32_t index);
   void write_out(std::int32_t index, std::int64_t now);
   void message_ready(std::int32_t index);
   void transmit(std::int32_t injector);
@@ -127,7 +133,20 @@ class PacketTransport {
   void notify(const Packet& packet, std::int64_t time);
   void heed_notification(std::int32_t queue_pair);
   void blame_wait_in_nic(Message& message, const Injector& injector);
-  void blame_reads(const Path& path, const Message& message, std::int64_t waited);
+  void note_backlogs(Message& message, FlowKind kind);
+  void blame_route(const Path& path, FlowKind kind, const Message& message, std::int64_t waited);
+
+  void stage_out(std::int32_t index, std::int64_t from);
+  void start_copy(std::int32_t index, std::int64_t from);
+  std::int32_t copy_engine(const Message& message) const;
+  void copy_ready(std::int32_t index);
+  void copy(std::int32_t engine);
+  void send_copy(std::int32_t index, std::int32_t payload, bool last, bool in);
+  void wake_copies(std::int32_t engine, std::int64_t time);
+  void copy_left(const Packet& packet);
+  void copied_out(const Packet& packet, std::int64_t delivered);
+  void copy_asked(const Packet& packet, std::int64_t delivered);
+  void copied_in(const Packet& packet, std::int64_t delivered);
 
   bool may_lose(const Path& path) const {
     return !recoveries_.empty() && path.kind == PathKind::kNic;
@@ -169,6 +188,7 @@ class PacketTransport {
   void payload_in_nic(const Packet& packet, std::int64_t delivered);
   void received(const Packet& packet, std::int64_t delivered);
   void acknowledge(const Packet& packet, std::int64_t time);
+  std::int64_t add_completion(const Packet& packet, const Path& path, std::int64_t from);
   void written(const Packet& packet, std::int64_t delivered);
   void acknowledged(const Packet& packet, std::int64_t delivered);
   void peer_delivered(const Packet& packet, std::int64_t delivered);
@@ -185,6 +205,8 @@ class PacketTransport {
 
   void append_injector(StateWords& words, const Injector& injector) const;
   void append_waiting(StateWords& words, const Message& waiting) const;
+  void append_backlogs(StateWords& words, const Message& waiting, FlowKind kind) const;
+  void append_copies(StateWords& words, std::int32_t engine) const;
   void append_message(StateWords& words, const Message& kept) const;
 
   const Message& message(std::int32_t index) const {
@@ -207,11 +229,11 @@ class PacketTransport {
   SimulatedConnection& connection_of(const Message& m) {
     return connections_[static_cast<std::size_t>(m.connection)];
   }
-  // How many links of the path's reads a message keeps an eye on.
-  int read_links(const Path& path) const {
-    const FlowId completion = path.flow(FlowKind::kCompletion);
-    if (completion == kNone) return 0;
-    return std::min(context_.engine.length(completion), Message::kReadLinks);
+  // How many links of a flow of the path a message keeps an eye on.
+  int watched_links(const Path& path, FlowKind kind) const {
+    const FlowId flow = path.flow(kind);
+    if (flow == kNone) return 0;
+    return std::min(context_.engine.length(flow), Message::kReadLinks);
   }
 
   RunContext& context_;
@@ -224,6 +246,7 @@ class PacketTransport {
   std::vector<SimulatedConnection> connections_;
   std::vector<std::int32_t> free_connections_;
   std::vector<Injector> injectors_;  // NICs, node by node; then GPUs where they write through PCIe
+  std::vector<CopyEngine> copy_engines_;  // by GPU of the cluster, its two
   std::vector<QueuePair> queue_pairs_;
   std::vector<ReactionPoint> reactions_;         // by queue pair; none without congestion control
   std::vector<QueuePairRecovery> recoveries_;    // by queue pair; none where nothing is lost

@@ -24,6 +24,9 @@ void PacketTransport::append_state(StateWords& words) const {
   for (const Injector& injector : injectors_) {
     if (injector.out != kNoLink) append_injector(words, injector);
   }
+  for (std::size_t i = 0; i < copy_engines_.size(); ++i) {
+    append_copies(words, static_cast<std::int32_t>(i));
+  }
   // None mentions another.
   for (std::size_t i = 0; i < words.messages().size(); ++i) {
     append_message(words, message(words.messages()[i]));
@@ -64,15 +67,45 @@ void PacketTransport::append_waiting(StateWords& words, const Message& waiting) 
     words.add(engine.backlog_total(out) - waiting.wire_backlog);
     words.add(engine.stall_total(out) - waiting.wire_stall);
   }
-  for (int i = 0; i < read_links(path); ++i) {
-    words.add(engine.backlog_total(engine.link_of(path.flow(FlowKind::kCompletion), i)) -
+  append_backlogs(words, waiting, FlowKind::kCompletion);
+}
+
+void PacketTransport::append_backlogs(StateWords& words, const Message& waiting,
+                                      FlowKind kind) const {
+  const Path& path = path_of(waiting);
+  const PacketEngine& engine = context_.engine;
+  for (int i = 0; i < watched_links(path, kind); ++i) {
+    words.add(engine.backlog_total(engine.link_of(path.flow(kind), i)) -
               waiting.read_backlog[static_cast<std::size_t>(i)]);
+  }
+}
+
+void PacketTransport::append_copies(StateWords& words, std::int32_t number) const {
+  const CopyEngine& engine = copy_engines_[static_cast<std::size_t>(number)];
+  std::int64_t outstanding = engine.outstanding;
+  for (const CopyEngine::Return& back : engine.returns) {
+    if (back.time <= words.now()) outstanding -= back.bytes;
+  }
+  if (engine.waiting.empty() && outstanding == 0) return;
+  words.add(number);
+  words.add_time(engine.wake);
+  words.add(outstanding);
+  for (const CopyEngine::Return& back : engine.returns) {
+    if (back.time <= words.now()) continue;
+    words.add_time(back.time);
+    words.add(back.bytes);
+  }
+  for (const std::int32_t index : engine.waiting) {
+    words.add_message(index);
+    words.add_since(message(index).ready);
+    append_backlogs(words, message(index),
+                    number % 2 == 1 ? FlowKind::kCopyIn : FlowKind::kCopyOut);
   }
 }
 
 void PacketTransport::append_message(StateWords& words, const Message& kept) const {
   words.add(kept.connection, kept.credit, kept.arrived, kept.finished, kept.holders, kept.amount,
-            kept.data, kept.asked, kept.gathered, kept.sent);
+            kept.data, kept.asked, kept.gathered, kept.sent, kept.copied_out, kept.copied);
   words.add_since(kept.posted);
   words.add_chain(kept.chain);
   if (kept.trace == kNone) return words.add(-1);

@@ -166,7 +166,8 @@ void PacketWorld::append_event(StateWords& words, std::uint32_t kind, std::int32
   const auto event = static_cast<RunEvent>(kind);
   if (event == RunEvent::kReduceDone) {
     kernels_->append_operation(words, index);
-  } else if (event == RunEvent::kInjectorWake || event == RunEvent::kRankStart) {
+  } else if (event == RunEvent::kInjectorWake || event == RunEvent::kRankStart ||
+             event == RunEvent::kCopyWake) {
     words.add(index);
   } else {
     words.add_message(index);
@@ -229,6 +230,7 @@ std::uint64_t PacketWorld::digest() const {
   RunDigest digest;
   for (std::size_t i = 0; i < fabric_.links().size(); ++i) {
     const LinkDigest& served = link(static_cast<LinkId>(i)).digest;
+    if (fabric_.links()[i].kind == LinkKind::kHostMemory && served.count == 0) continue;
     digest.add(served.value);
     digest.add(static_cast<std::uint64_t>(served.count));
     digest.add(static_cast<std::uint64_t>(

@@ -9,6 +9,9 @@
 //   wire     packets of the MTU with 26 bytes each, 20 more a message; on the reverse wire 30 a
 //            message for its acknowledgement
 //   write    TLPs of max_payload with 24 bytes each
+//   staged   copied to host memory in such TLPs, written there by the NIC in the same; read there
+//   by
+//            the NIC, and by the copy to the GPU, in TLPs of read_completion with 20 bytes each
 //   NVLink   payload alone; what is relayed crosses it before the NIC reads it
 //   slots    46 bytes a message on the reverse wire, and 30 to acknowledge them on the forward one
 //

@@ -49,6 +49,9 @@ enum class RunEvent : std::uint8_t {
   kTaskStart,
   kComputeDone,
   kBackground,
+  // Of what is staged through host memory:
+  kCopyReady,  // a message may be copied
+  kCopyWake,   // of a copy engine
 };
 
 }  // namespace gradhaul

@@ -15,6 +15,17 @@ constexpr std::array<Sort, 7> kSorts{&SymmetryMove::ranks,       &SymmetryMove::
                                      &SymmetryMove::links,       &SymmetryMove::resources,
                                      &SymmetryMove::injectors};
 
+// A part that stays where it is has no copies.
+bool moves_all(const SymmetryMove& move) {
+  const auto stays = [](const std::vector<std::int32_t>& to) {
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      if (to[i] == static_cast<std::int32_t>(i)) return true;
+    }
+    return false;
+  };
+  return !stays(move.links) && !stays(move.resources);
+}
+
 // Whether so many moves bring everything back.
 bool comes_round(const SymmetryMove& move) {
   for (const Sort sort : kSorts) {
@@ -107,7 +118,7 @@ class SymmetryFinder {
         symmetry_move(fabric_, placement_, schedule_, wiring_, nodes, gpus);
     if (!found) return std::nullopt;
     found->order = order;
-    return comes_round(*found) ? found : std::nullopt;
+    return moves_all(*found) && comes_round(*found) ? found : std::nullopt;
   }
   // Where none is found, a move that leaves all where it is.
   SymmetryMove gpu_move() const {
@@ -134,6 +145,7 @@ class SymmetryFinder {
   bool part();
   bool folds_in_order() const;
   bool connections_fold_in_order() const;
+  bool copies_fold_in_order(const std::vector<std::int32_t>& home_places) const;
 
   const Fabric& fabric_;
   const Cluster& cluster_;
@@ -228,7 +240,23 @@ bool SymmetryFinder::connections_fold_in_order() const {
     if (path->injector < 0 || Symmetry::at(found_.injectors_.copy, path->injector) != 0) continue;
     at_injectors.add(path->injector, Symmetry::at(home_places, path->place));
   }
+  if (!copies_fold_in_order(home_places)) return false;
   return at_sources.kept() && at_destinations.kept() && at_injectors.kept();
+}
+
+// At copy engines, by GPU: copies to host memory, and then those from there.
+bool SymmetryFinder::copies_fold_in_order(const std::vector<std::int32_t>& home_places) const {
+  const int gpus = cluster_.nodes * cluster_.node.gpu_count;
+  Rising at_engines(2 * static_cast<std::size_t>(gpus));
+  const auto is_home = [&](int gpu) { return found_.copy(cluster_.rank_of(gpu)) == 0; };
+  for (const Path* path : in_place_order(wiring_)) {
+    const std::int32_t place = Symmetry::at(home_places, path->place);
+    if (path->staged_out && is_home(path->source_gpu)) at_engines.add(path->source_gpu, place);
+    if (path->staged_in && is_home(path->destination_gpu)) {
+      at_engines.add(gpus + path->destination_gpu, place);
+    }
+  }
+  return at_engines.kept();
 }
 
 Symmetry find_symmetry(const Fabric& fabric, const Placement& placement, const Schedule& schedule,

@@ -124,6 +124,7 @@ class MoveChecker {
   bool take_path(const Path& path, const Path& image);
   bool take_flow(FlowId flow, FlowId image);
   bool take_link(LinkId link, LinkId image);
+  bool copies_keep_turns(const std::vector<const Path*>& paths, const Image& places) const;
   bool keeps_turns() const;
   bool keeps_order_of_links() const;
   int gpu_image(int gpu) const;
@@ -223,6 +224,13 @@ bool MoveChecker::take_path(const Path& path, const Path& image) {
       !resources_.set(path.receiver, image.receiver)) {
     return false;
   }
+  if (path.staged_out != image.staged_out || path.staged_in != image.staged_in ||
+      path.source_detour != image.source_detour ||
+      path.destination_detour != image.destination_detour ||
+      !resources_.set(path.source_socket_link, image.source_socket_link) ||
+      !resources_.set(path.destination_socket_link, image.destination_socket_link)) {
+    return false;
+  }
   if (path.kind == PathKind::kInstant) return true;
   if (gpu_image(path.source_gpu) != image.source_gpu ||
       gpu_image(path.destination_gpu) != image.destination_gpu) {
@@ -291,6 +299,24 @@ bool MoveChecker::keeps_order_of_links() const {
   return true;
 }
 
+// At copy engines, by GPU: copies to host memory, and then those from there.
+bool MoveChecker::copies_keep_turns(const std::vector<const Path*>& paths,
+                                    const Image& places) const {
+  const std::int32_t gpus = cluster_.nodes * cluster_.node.gpu_count;
+  Turns turns(2 * static_cast<std::size_t>(gpus));
+  Image engines(2 * static_cast<std::size_t>(gpus));
+  for (const Path* path : paths) {
+    if (path->staged_out) turns.add(path->source_gpu, path->place);
+    if (path->staged_in) turns.add(gpus + path->destination_gpu, path->place);
+  }
+  for (Rank rank = 0; rank < cluster_.ranks(); ++rank) {
+    const int gpu = cluster_.gpu_of(rank);
+    engines.set(gpu, gpu_image(gpu));
+    engines.set(gpus + gpu, gpus + gpu_image(gpu));
+  }
+  return turns.kept(engines, places);
+}
+
 bool MoveChecker::keeps_turns() const {
   Turns on_links(fabric_.links().size());
   for (std::size_t i = 0; i < wiring_.flows.size(); ++i) {
@@ -314,6 +340,7 @@ bool MoveChecker::keeps_turns() const {
     places.set(connection.credit.place, image.credit.place);
   }
   for (const Path* path : paths) at_injectors.add(path->injector, path->place);
+  if (!copies_keep_turns(paths, places)) return false;
   if (!on_links.kept(links_, flows_) || !at_sources.kept(ranks_, connections_) ||
       !at_destinations.kept(ranks_, connections_) || !at_injectors.kept(injectors_, places)) {
     return false;

@@ -29,8 +29,9 @@ enum class Cause : std::uint8_t {
   kSlowed,      // its kernels had to share the GPU with those of collectives
   kResent,      // what was sent in vain after a packet was lost, until its sender was told so
   kAckTimeout,  // until the sender stopped waiting to be told
+  kStaging,     // starting a copy between GPU and host memory
 };
-inline constexpr int kCauses = 16;
+inline constexpr int kCauses = 17;
 const char* name_of(Cause cause);
 
 struct TracePart {

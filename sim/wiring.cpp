@@ -8,22 +8,12 @@
 #include "core/assert.h"
 #include "core/ecmp.h"
 #include "core/prediction_request.h"
+#include "sim/shared_flows.h"
 
 namespace gradhaul {
 namespace {
 
-constexpr char kNotAcross[] =
-    ": their sockets pass no peer-to-peer, and staging through host memory is not available in "
-    "this version";
-
-using Order = std::array<std::int32_t, 9>;
-
-// Of the reads and writes of one NIC in one GPU's memory, which connections share.
-struct DmaFlows {
-  FlowId request = kNone;
-  FlowId completion = kNone;
-  FlowId write = kNone;
-};
+using Order = FlowOrder;
 
 class WiringBuilder {
  public:
@@ -36,9 +26,11 @@ class WiringBuilder {
         members_(members),
         settings_(settings),
         free_control_(cluster_.network.kind == NetworkKind::kIdeal),
-        places_(ring_places(placement)) {
-    dma_flows_.resize(static_cast<std::size_t>(cluster_.nodes * node_.nic_count * node_.gpu_count));
-  }
+        places_(ring_places(placement)),
+        shared_(fabric, [this](SharedFlows::NewFlow flow) {
+          return add_flow(std::move(flow.route), flow.traffic_class, flow.kind, flow.data,
+                          flow.order, flow.answers);
+        }) {}
 
   // Places and channel of a connection, and the nodes from its source to its destination.
   std::array<std::int32_t, 4> shape(const ConnectionKey& key) const {
@@ -64,10 +56,11 @@ class WiringBuilder {
   FlowId add_flow_of(const ConnectionKey& key, bool credit, Route route, FlowKind kind, bool data,
                      int queue_pair = 0);
   void add_wires(const ConnectionKey& key, const Hop& hop, bool credit, Path& path);
-  const DmaFlows& dma_flows(int node, int nic, int gpu);
+  void add_dma(const Hop& hop, int reading, Path& path);
   Path path_between(const ConnectionKey& key, const Hop& hop, bool credit);
   void take_nic_path(const ConnectionKey& key, const Hop& hop, bool credit, Path& path);
   void take_peer_path(const ConnectionKey& key, const Hop& hop, bool credit, Path& path);
+  void take_copies(int node, const Hop& hop, Path& path);
   void add_queue_pairs(Path& path, int count);
 
   const Fabric& fabric_;
@@ -78,7 +71,7 @@ class WiringBuilder {
   WiringSettings settings_;
   bool free_control_;  // the ideal network: credits and acknowledgements cost nothing
   RingPlaces places_;
-  std::vector<DmaFlows> dma_flows_;  // by node, NIC and GPU; made when first used
+  SharedFlows shared_;
   std::vector<Draft> drafts_;
   Wiring wiring_;
 };
@@ -94,7 +87,8 @@ FlowId WiringBuilder::add_flow(Route route, TrafficClass traffic_class, FlowKind
   spec.kind = static_cast<std::uint8_t>(kind);
   spec.data = data;
   // Both make room for the next packet when one begins to leave.
-  spec.notify_start = kind == FlowKind::kWire || kind == FlowKind::kPeer;
+  spec.notify_start =
+      kind == FlowKind::kWire || kind == FlowKind::kPeer || kind == FlowKind::kCopyOut;
   spec.endpoint_keeps_buffer = kind == FlowKind::kWire;
   return static_cast<FlowId>(drafts_.size() - 1);
 }
@@ -111,27 +105,30 @@ FlowId WiringBuilder::add_flow_of(const ConnectionKey& key, bool credit, Route r
       {1, source, destination, channel, apart, role, key.source, key.stream, queue_pair});
 }
 
-const DmaFlows& WiringBuilder::dma_flows(int node, int nic, int gpu) {
-  DmaFlows& flows =
-      dma_flows_[static_cast<std::size_t>((node * node_.nic_count + nic) * node_.gpu_count + gpu)];
-  if (flows.request != kNone) return flows;
-  const Route request = fabric_.dma_request(node, nic, gpu);
-  if (request.empty() && !node_.pcie.empty()) {
-    const std::string name = "node" + std::to_string(node);
-    throw SimulationError(name + ".nic" + std::to_string(nic) + " and " + name + ".gpu" +
-                          std::to_string(gpu) + " do not reach each other" + kNotAcross);
-  }
-  const auto order = [&](FlowKind kind) -> Order {
-    return {0, static_cast<std::int32_t>(kind), nic, gpu, node, 0, 0, 0, 0};
+// Of the payload on both PCIe sides, and of what is staged there.
+void WiringBuilder::add_dma(const Hop& hop, int reading, Path& path) {
+  const int from = node_of(hop.source);
+  const int to = node_of(hop.destination);
+  const int destination = gpu_of(hop.destination);
+  const auto set = [&](FlowKind kind, FlowId flow) {
+    path.flows[static_cast<std::size_t>(kind)] = flow;
   };
-  flows.request = add_flow(request, TrafficClass::kNonPosted, FlowKind::kReadRequest, false,
-                           order(FlowKind::kReadRequest));
-  flows.completion =
-      add_flow(fabric_.dma_completion(node, nic, gpu), TrafficClass::kCompletion,
-               FlowKind::kCompletion, true, order(FlowKind::kCompletion), flows.request);
-  flows.write = add_flow(fabric_.dma_write(node, nic, gpu), TrafficClass::kPosted, FlowKind::kWrite,
-                         true, order(FlowKind::kWrite));
-  return flows;
+  path.staged_out = hop.staged_out;
+  path.staged_in = hop.staged_in;
+  const DmaFlows& source = hop.staged_out ? shared_.staged_dma(from, hop.source_nic, reading)
+                                          : shared_.dma(from, hop.source_nic, reading);
+  set(FlowKind::kReadRequest, source.request);
+  set(FlowKind::kCompletion, source.completion);
+  const DmaFlows& there = hop.staged_in ? shared_.staged_dma(to, hop.destination_nic, destination)
+                                        : shared_.dma(to, hop.destination_nic, destination);
+  set(FlowKind::kWrite, there.write);
+  if (hop.staged_out) {
+    set(FlowKind::kCopyOut, shared_.copies(from, reading, fabric_.host_socket(from, reading)).out);
+  }
+  if (!hop.staged_in) return;
+  const CopyFlows& copies = shared_.copies(to, destination, fabric_.host_socket(to, destination));
+  set(FlowKind::kCopyRequest, copies.request);
+  set(FlowKind::kCopyIn, copies.in);
 }
 
 void WiringBuilder::add_queue_pairs(Path& path, int count) {
@@ -162,20 +159,19 @@ void WiringBuilder::take_nic_path(const ConnectionKey& key, const Hop& hop, bool
   }
   path.sender = fabric_.link(wire.front().link).resource;
   path.receiver = fabric_.link(wire.back().link).resource;
-  const auto set = [&](FlowKind kind, FlowId flow) {
-    path.flows[static_cast<std::size_t>(kind)] = flow;
-  };
+  path.source_detour = fabric_.thread_detour(from);
+  path.destination_detour = fabric_.thread_detour(to);
+  if (path.source_detour.ps > 0) path.source_socket_link = fabric_.socket_link_resource(from);
+  if (path.destination_detour.ps > 0) {
+    path.destination_socket_link = fabric_.socket_link_resource(to);
+  }
   add_queue_pairs(path, credit ? 1 : settings_.queue_pairs);
   add_wires(key, hop, credit, path);
   if (credit) return;
-  const DmaFlows& source = dma_flows(from, hop.source_nic, reading);
-  set(FlowKind::kReadRequest, source.request);
-  set(FlowKind::kCompletion, source.completion);
-  set(FlowKind::kWrite, dma_flows(to, hop.destination_nic, gpu_of(hop.destination)).write);
+  add_dma(hop, reading, path);
   if (hop.relay_gpu < 0) return;
-  set(FlowKind::kRelay,
-      add_flow_of(key, credit, fabric_.peer(from, gpu_of(hop.source), hop.relay_gpu),
-                  FlowKind::kRelay, false));
+  path.flows[static_cast<std::size_t>(FlowKind::kRelay)] = add_flow_of(
+      key, credit, fabric_.peer(from, gpu_of(hop.source), hop.relay_gpu), FlowKind::kRelay, false);
 }
 
 void WiringBuilder::add_wires(const ConnectionKey& key, const Hop& hop, bool credit, Path& path) {
@@ -208,13 +204,13 @@ void WiringBuilder::take_peer_path(const ConnectionKey& key, const Hop& hop, boo
   path.source_gpu = node * node_.gpu_count + gpu_of(hop.source);
   path.destination_gpu = node * node_.gpu_count + gpu_of(hop.destination);
   const Route route = fabric_.peer(node, gpu_of(hop.source), gpu_of(hop.destination));
+  GRADHAUL_ASSERT(!route.empty() || node_.pcie.empty() || credit || hop.staged_out,
+                  "peers that do not reach each other are staged");
   for (const RouteHop& step : route) path.peer_latency += fabric_.link(step.link).latency;
+  // Else kernels leave each other flags in host memory.
+  if (route.empty() && !node_.pcie.empty()) path.peer_latency = node_.gpu.flag_latency * 2;
   if (credit) return;
-  if (route.empty() && !node_.pcie.empty()) {
-    throw SimulationError("node" + std::to_string(node) + ": gpu" +
-                          std::to_string(gpu_of(hop.source)) + " cannot reach gpu" +
-                          std::to_string(gpu_of(hop.destination)) + kNotAcross);
-  }
+  if (hop.staged_out) return take_copies(node, hop, path);
   path.flows[static_cast<std::size_t>(FlowKind::kPeer)] =
       add_flow_of(key, credit, route, FlowKind::kPeer, false);
   // Where nothing is in the way, nothing leaves by parts either.
@@ -222,6 +218,17 @@ void WiringBuilder::take_peer_path(const ConnectionKey& key, const Hop& hop, boo
   path.sender = fabric_.link(route.front().link).resource;
   path.injector = gpu_injector(cluster_, node, gpu_of(hop.source));
   add_queue_pairs(path, 1);
+}
+
+// The receiver copies from the memory of the sender's socket.
+void WiringBuilder::take_copies(int node, const Hop& hop, Path& path) {
+  path.staged_out = path.staged_in = true;
+  const int socket = fabric_.host_socket(node, gpu_of(hop.source));
+  path.flows[static_cast<std::size_t>(FlowKind::kCopyOut)] =
+      shared_.copies(node, gpu_of(hop.source), socket).out;
+  const CopyFlows& there = shared_.copies(node, gpu_of(hop.destination), socket);
+  path.flows[static_cast<std::size_t>(FlowKind::kCopyRequest)] = there.request;
+  path.flows[static_cast<std::size_t>(FlowKind::kCopyIn)] = there.in;
 }
 
 // Of a credit, `hop` is that of the data turned round.

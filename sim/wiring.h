@@ -30,14 +30,23 @@ enum class FlowKind : std::uint8_t {
   kPeer,         // GPU to GPU of one node
   kRelay,        // GPU to the GPU whose NIC sends it on
   kNotify,       // NIC to NIC, back: congestion has been experienced
+  kCopyOut,      // GPU to host memory, of what is staged
+  kCopyRequest,  // GPU asks host memory for what is staged
+  kCopyIn,       // and gets it
 };
-inline constexpr std::size_t kFlowKinds = 8;
+inline constexpr std::size_t kFlowKinds = 11;
 
 enum class PathKind : std::uint8_t {
   kNic,      // through a NIC, perhaps by way of another GPU first
   kPeer,     // within the node
   kInstant,  // costs nothing: credits of the ideal network
 };
+
+constexpr std::array<FlowId, kFlowKinds> no_flows() {
+  std::array<FlowId, kFlowKinds> flows{};
+  flows.fill(kNone);
+  return flows;
+}
 
 // One direction of one connection, for data or for credits.
 struct Path {
@@ -54,12 +63,21 @@ struct Path {
   std::int32_t destination_nic = 0;   // kNic: of its node
   ResourceId sender = kNoResource;    // the link by which it leaves
   ResourceId receiver = kNoResource;  // the NIC at the far end
-  std::array<FlowId, kFlowKinds> flows{kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone};
+  std::array<FlowId, kFlowKinds> flows = no_flows();
   // Copies (sim/copies.h) from whoever posts to where each flow is counted from.
   std::array<int, kFlowKinds> shifts{};
   int timeout = 20;       // kNic: Communication::timeout
   int retry = 7;          // kNic: Communication::retry
   Duration peer_latency;  // kPeer: of a credit, which is a single store
+  // Copied to host memory by the source GPU's copy engine, and from there by the destination's.
+  bool staged_out = false;
+  bool staged_in = false;
+  // Of the communication threads at both ends, each way to the devices they serve: where they run
+  // at another socket.
+  Duration source_detour;
+  Duration destination_detour;
+  ResourceId source_socket_link = kNoResource;
+  ResourceId destination_socket_link = kNoResource;
 
   FlowId flow(FlowKind of) const { return flows[static_cast<std::size_t>(of)]; }
   FlowId flow(FlowKind of, int queue_pair) const { return flow(of) + queue_pair % ways; }

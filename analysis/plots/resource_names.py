@@ -18,6 +18,7 @@ CAUSES = {
     "slot credits": "waiting for a free receive slot", "compute": "computing",
     "compute beside collectives": "computing beside collectives",
     "late start": "waiting for a rank that starts later",
+    "starting copies": "starting copies to or from host memory",
     "retransmission": "sending again what was lost", "ACK timeout": "waiting for the ACK timeout",
 }
 # Classes of causes, in the order in which they are stacked and named.

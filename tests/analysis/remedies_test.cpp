@@ -68,6 +68,24 @@ TEST(Remedies, FaultsComeBeforeAllElse) {
   EXPECT_EQ(wire.knobs().front(), Knob::kFaults);
 }
 
+// What sends data through the host is worth knowing as faults are, where it is in use.
+TEST(Remedies, KnowTheWayThroughTheHost) {
+  Case staged("node0.sw0", {{"node0.sw0", "busy", 900_us}, {"", "starting copies", 100_us}});
+  EXPECT_THAT(staged.knobs(), Not(Contains(Knob::kGpuDirect)));
+  staged.cluster.nodes = 2;
+  staged.cluster.node.gpu.pcie = PcieLink{};
+  staged.cluster.node.pcie = {{"sw0", "socket0", PcieLink{}, {"gpu0", "nic0"}}};
+  EXPECT_THAT(staged.knobs(), Not(Contains(Knob::kGpuDirect)));
+  staged.communication.gpudirect = GpuDirect::kOff;
+  EXPECT_EQ(staged.knobs().front(), Knob::kGpuDirect);
+  EXPECT_THAT(staged.knobs(), Contains(Knob::kCopySetup));
+  EXPECT_THAT(staged.knobs(), Not(Contains(Knob::kAcs)));
+  staged.communication.gpudirect = GpuDirect::kAuto;
+  staged.cluster.node.pcie_settings.acs = true;
+  EXPECT_EQ(staged.knobs().front(), Knob::kAcs);
+  EXPECT_THAT(staged.knobs(), Not(Contains(Knob::kGpuDirect)));
+}
+
 TEST(Remedies, WhatLimitsComesFirstHoweverLittleItIsBlamed) {
   const Case wire("node0.nic0 (4 equal)",
                   {{"node0.gpu0.pcie", "busy", 900_us}, {"node0.nic0", "busy", 100_us}});

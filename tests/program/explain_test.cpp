@@ -127,6 +127,22 @@ TEST(Explain, PcieOfTheNextGenerationTakesHalfAsLong) {
   EXPECT_NEAR(time_of(what_if(json, "PCIe packets of 512B")), larger, 0.005 * us);
 }
 
+// Staged, a PCIe 3 uplink brings data down twice, in completions of 64 bytes with 20 each. Directly
+// it carries none, and the devices' links take what they do above.
+TEST(Explain, GpuDirectIsTheFirstThingThatStagingAsksFor) {
+  std::string scenario = two_servers("gen3x16", kCable);
+  scenario.replace(scenario.find("gen5x16"), 7, "gen3x16");
+  const Json json = of_text(scenario, {"--set", "communication.gpudirect=off", "--top", "1"});
+  const double bytes_per_us = 8e3 * 16 * 128 / 130 * 0.97 / 8;
+  const double staged = 2 * 67108864 * (84 / 64.0) / bytes_per_us;
+  EXPECT_NEAR(time_of(json["run"]), staged, 0.02 * staged);
+  const Json first = json["what_ifs"][0];
+  EXPECT_THAT(first["change"].get<std::string>(), HasSubstr("GPUDirect on"));
+  EXPECT_THAT(first["command"].get<std::string>(), HasSubstr("communication.gpudirect=on"));
+  const double direct = 67108864 * (280 / 256.0 + 24 / 4096.0) / bytes_per_us;
+  EXPECT_NEAR(time_of(first), direct, 0.005 * direct);
+}
+
 // One slot over 100 km: a slice at a time, the way there and the way back of its slot, or of the
 // last acknowledgement. With two slots there are two on the way, and half as many rounds.
 TEST(Explain, TwiceTheSlotsHalveTheRounds) {

@@ -22,6 +22,7 @@ cluster:
     - {link: node1.sw0, width: x8}
     - {link: node1.gpu2.pcie, generation: 3, width: x4}
     - {gpu: node0.gpu3, slowdown: 1.5}
+    - {node: node1, communication_thread: other_socket}
 )";
 
 TEST(FaultReading, FillsTheStructs) {
@@ -30,6 +31,7 @@ TEST(FaultReading, FillsTheStructs) {
                                         TrainedDown{"node1.sw0", {}, 8, {}},
                                         TrainedDown{"node1.gpu2.pcie", {}, 4, 3}));
   EXPECT_THAT(faults.gpus, ElementsAre(Straggler{0, 3, 1.5}));
+  EXPECT_THAT(faults.far_threads, ElementsAre(1));
 }
 
 TEST(FaultReading, IsSaidInNotes) {
@@ -37,7 +39,9 @@ TEST(FaultReading, IsSaidInNotes) {
               ElementsAre("fault: node0.nic3 runs at 100Gb/s of 400Gb/s",
                           "fault: node1.sw0 runs as gen5x8 instead of gen5x16",
                           "fault: node1.gpu2.pcie runs as gen3x4 instead of gen5x16",
-                          "fault: kernels of node0.gpu3 take 1.5 times as long"));
+                          "fault: kernels of node0.gpu3 take 1.5 times as long",
+                          "fault: communication threads of node1 run at another socket than the "
+                          "GPUs they serve"));
 }
 
 TEST(FaultReading, KnowsWhatLosesPackets) {
@@ -78,7 +82,7 @@ TEST(FaultReading, ASwitchIsAllItsLinks) {
 TEST(FaultReading, IsShownAsItWasWritten) {
   const auto effective = good(kFaulty).effective();
   const auto& faults = effective["cluster"]["faults"];
-  ASSERT_EQ(faults.size(), 4U);
+  ASSERT_EQ(faults.size(), 5U);
   EXPECT_EQ(faults[1].dump(), R"({"link":"node1.sw0","width":"x8"})");
   // And reads back as the same.
   EXPECT_EQ(good(commented_yaml(good(kFaulty).filled)).cluster.faults,

@@ -16,7 +16,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-constexpr int kKnobs = static_cast<int>(Knob::kFaults) + 1;
+constexpr int kKnobs = static_cast<int>(Knob::kCopySetup) + 1;
 
 struct Turned {
   WhatIf what;
@@ -127,6 +127,20 @@ TEST(WhatIf, UplinksFollowOversubscription) {
   narrow.emplace_back("cluster.network.oversubscription=4");
   EXPECT_EQ(turned(Knob::kMoreUplinks, narrow).after.cluster.network.oversubscription, 1);
   EXPECT_EQ(turned(Knob::kMoreUplinks, leaves).after.cluster.network.oversubscription, 0.5);
+}
+
+TEST(WhatIf, LeavesOutTheWayThroughTheHost) {
+  EXPECT_EQ(turned(Knob::kGpuDirect, {"communication.gpudirect=off"}).after.communication.gpudirect,
+            GpuDirect::kOn);
+  const std::string settings = "cluster.node.pcie_settings.";
+  EXPECT_FALSE(turned(Knob::kAcs, {settings + "acs=true"}).after.cluster.node.pcie_settings.acs);
+  EXPECT_FALSE(
+      turned(Knob::kIommu, {settings + "iommu=true"}).after.cluster.node.pcie_settings.iommu);
+  EXPECT_TRUE(turned(Knob::kRelaxedOrdering, {settings + "relaxed_ordering=false"})
+                  .after.cluster.node.pcie_settings.relaxed_ordering);
+  const Node node = turned(Knob::kHostMemoryRate).after.cluster.node;
+  EXPECT_EQ(node.host_memory_bandwidth, 500_GBps);
+  EXPECT_EQ(turned(Knob::kCopySetup).after.cluster.node.gpu.copy_setup, 3_us);
 }
 
 TEST(WhatIf, HalvesAndDoubles) {

@@ -39,6 +39,15 @@ PredictionRequest random_request(std::uint64_t seed) {
     request.communication.algorithm = Algorithm::kPairwise;
   }
   if (draws.below(3) == 0) make_roce(request.cluster, draws);
+  if (draws.below(3) == 0) {
+    Node& staged = request.cluster.node;
+    request.communication.gpudirect = GpuDirect::kOff;
+    staged.gpu.copy_setup = {draws.between(0, 6) * 1'000'000};
+    staged.host_memory_bandwidth = BitRate{draws.between(10, 200) * 8'000'000'000};
+    staged.pcie_settings.acs = draws.below(2) == 0;
+    staged.pcie_settings.iommu = draws.below(3) == 0;
+    staged.pcie_settings.relaxed_ordering = draws.below(3) > 0;
+  }
   return request;
 }
 

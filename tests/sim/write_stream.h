@@ -19,6 +19,7 @@ struct StreamPlan {
   // Where packets may be lost:
   int timeout = 20;
   std::uint64_t seed = 1;
+  GpuDirect gpudirect = GpuDirect::kOn;
 };
 
 class WriteStream {
@@ -54,6 +55,7 @@ class WriteStream {
     communication.slot_size = plan.length;
     communication.queue_pairs = plan.queue_pairs;
     communication.timeout = plan.timeout;
+    communication.gpudirect = plan.gpudirect;
     return communication;
   }
   static std::vector<std::vector<ConnectionEnd>> ends(const Cluster& cluster) {
