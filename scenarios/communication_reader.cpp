@@ -143,7 +143,8 @@ void read_slots(MappingReader& reader, const Workload& workload, Communication& 
       {.otherwise = {usual}, .least = 1, .most = kLargestWrite, .words = {{"auto", 0}}});
   communication.own_slot_size = communication.slot_size.count > 0;
   if (!communication.own_slot_size) {
-    communication.slot_size = usual_slot_size(communication.protocol);
+    communication.slot_size =
+        nccl ? nccl_slot_size(communication.protocol) : usual_slot_size(communication.protocol);
   }
   const Bytes element = size_of(workload.datatype);
   if (communication.slot_size < element) {

@@ -349,33 +349,32 @@ class Turning {
 
   bool turn_plan() {
     const Communication& plan = scenario_.communication;
-    const Bytes slot = plan.slot_size;
+    constexpr const char* kOwn = "the profile's protocols have slots of their own";
     switch (result_.knob) {
       case Knob::kChannels: {
         const int more = channels_ + std::max(cluster_.node.nic_count, 1);
         say(fmt::format("{} channels instead of {}", more, channels_));
         set("communication.", "channels", fmt::format("{}", more));
+        if (plan.listed) cannot("the algorithm's file says how many channels it has");
         return true;
       }
       case Knob::kSlots:
-        if (plan.slots == 0) {
-          cannot("the profile's protocols have slots of their own");
-          return true;
-        }
         say(fmt::format("{} receive slots instead of {}", 2 * plan.slots, plan.slots));
         set("communication.", "slots", fmt::format("{}", 2 * plan.slots));
+        if (plan.slots == 0) cannot(kOwn);
         return true;
       case Knob::kLargerSlots:
-        say_instead("slots", format_bytes(slot * 2), format_bytes(slot));
-        set("communication.", "slot_size", format_bytes(slot * 2));
+      case Knob::kSmallerSlots: {
+        const bool larger = result_.knob == Knob::kLargerSlots;
+        const Bytes size = larger ? plan.slot_size * 2 : Bytes{plan.slot_size.count / 2};
+        say_instead("slots", format_bytes(size), format_bytes(plan.slot_size));
+        set("communication.", "slot_size", format_bytes(size));
+        if (plan.choose_protocol && !plan.own_slot_size) cannot(kOwn);
         return true;
+      }
       case Knob::kFaults:
         say("nothing wrong in the cluster (no faults)");
         if (!cluster_.faults.empty()) set("cluster.", "faults", "[]");
-        return true;
-      case Knob::kSmallerSlots:
-        say_instead("slots", format_bytes({slot.count / 2}), format_bytes(slot));
-        set("communication.", "slot_size", format_bytes({slot.count / 2}));
         return true;
       default:
         return false;

@@ -16,8 +16,8 @@ void add_step(const RetriesExceeded& gave_up, const Schedule& schedule,
     if (state.ends[i].key != key || state.ends[i].sends == gave_up.credit) continue;
     const Lane& lane = state.lanes[static_cast<std::size_t>(state.connections[i].lane)];
     const Rank rank = sender_of(gave_up);
-    const std::int64_t of_step =
-        schedule.slices_per_step(key.channel) * schedule.items_per_slice(rank, lane.layout.number);
+    const std::int64_t of_step = schedule.slices_per_step(key.channel) *
+                                 schedule.items_per_slice(rank, key.channel, lane.layout.number);
     const std::int64_t items = schedule.items(rank, key.channel, lane.layout.number);
     text << ", step " << std::min(lane.finish.index, items - 1) / of_step + 1 << " of "
          << (items + of_step - 1) / of_step;

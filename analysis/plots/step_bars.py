@@ -92,6 +92,7 @@ def _sheet(document, steps):
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
     axes.spines["bottom"].set_bounds(0, longest / scale)
+    axes.set_xticks([tick for tick in axes.get_xticks() if tick <= longest / scale])
     axes.set_xlabel(f"time of a step ({unit})")
     return sheet
 

@@ -159,6 +159,14 @@ TEST(WhatIf, HalvesAndDoubles) {
   EXPECT_EQ(reads.node.pcie_settings.tags, 512);
   EXPECT_EQ(reads.node.nic.transmit_buffer, 512_KiB);
   EXPECT_EQ(turned(Knob::kSlots).after.communication.slots, 16);
+  // NCCL's chunk of Simple is four slots of 1 MiB; where it chooses the protocol, it has its own.
+  std::vector<std::string> nccl{"communication.profile=nccl-2.22", "communication.algorithm=ring",
+                                "communication.protocol=simple"};
+  EXPECT_THAT(what_if(Knob::kLargerSlots, good(kSmallScenario, nccl), 16).settings,
+              testing::Contains("communication.slot_size=2MiB"));
+  nccl.pop_back();
+  EXPECT_THAT(what_if(Knob::kLargerSlots, good(kSmallScenario, nccl), 16).obstacle,
+              HasSubstr("slots of their own"));
   EXPECT_EQ(turned(Knob::kLargerSlots).after.communication.slot_size, 1_MiB);
   EXPECT_EQ(turned(Knob::kSmallerSlots).after.communication.slot_size, 256_KiB);
 }
