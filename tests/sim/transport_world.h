@@ -70,7 +70,8 @@ class TransportWorld final : private Endpoints, private CompletionRouter {
   const Blame& blame() const { return blame_; }
 
  private:
-  static constexpr std::uint32_t kCall = kMostKinds - 1;  // beyond every RunEvent
+  // Of a kind that the transport and its kernels do not have.
+  static constexpr auto kCall = static_cast<std::uint32_t>(RunEvent::kBackground);
 
   void on_first_start(const Packet& packet, std::int64_t now) override {
     transport_.on_first_start(packet, now);
