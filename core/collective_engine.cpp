@@ -14,11 +14,6 @@
 #include "core/stall_table.h"
 
 namespace gradhaul {
-namespace {
-
-constexpr int kMaxLanes = 32;  // of a channel: a set of them is one word
-
-}  // namespace
 
 class CollectiveEngine::Implementation {
  public:
@@ -208,7 +203,7 @@ void CollectiveEngine::Implementation::advance_other_channels() {
 }
 
 void CollectiveEngine::Implementation::advance_channel(Lane& lane) {
-  std::uint32_t due = 1U << lane.layout.number;
+  std::uint64_t due = std::uint64_t{1} << lane.layout.number;
   while (due != 0) {
     Lane& next = state_.lane(lane.layout.channel, std::countr_zero(due));
     due &= due - 1;

@@ -12,6 +12,8 @@
 
 namespace gradhaul {
 
+constexpr int kMaxLanes = 64;  // of a channel: a set of them is one word
+
 struct Connection {
   SendWindow sending;
   ReceiveWindow receiving;
@@ -72,13 +74,13 @@ struct EngineState {
     return lanes[static_cast<std::size_t>(channel * lanes_per_channel + number)];
   }
   // Those of its channel, by bit.
-  std::uint32_t lanes_waiting_on(const Lane& held_for) const {
-    std::uint32_t waiting = 0;
+  std::uint64_t lanes_waiting_on(const Lane& held_for) const {
+    std::uint64_t waiting = 0;
     for (int number = 0; number < lanes_per_channel; ++number) {
       const Lane& other = lane(held_for.layout.channel, number);
       const bool waits =
           other.waits_on == held_for.layout.number && other.waits_in == held_for.layout.channel;
-      if (&other != &held_for && waits) waiting |= 1U << number;
+      if (&other != &held_for && waits) waiting |= std::uint64_t{1} << number;
     }
     return waiting;
   }

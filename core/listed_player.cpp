@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/lane.h"
+
 namespace gradhaul {
 namespace {
 
@@ -78,6 +80,11 @@ void ListedPlayer::set_up() {
   }
   // One more for what a rank copies to its own result.
   program_.lanes = most + 1;
+  if (program_.lanes > kMaxLanes) {
+    problem("a rank has " + std::to_string(most) + " thread blocks of one channel, and can have " +
+            std::to_string(kMaxLanes - 1));
+    return;
+  }
   for (Rank rank = 0; rank < ranks_count_; ++rank) set_up_rank(rank);
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 using Kind = TreeNode::Kind;
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') result += '\\';
@@ -27,7 +27,7 @@ std::string scalar_text(const std::string& text) {
                      text.find_first_of(",[]{}#&*!|>'\"%@`\\\n") == text.npos &&
                      text.find(": ") == text.npos && text.front() != ' ' && text.back() != ' ' &&
                      text.front() != '-' && text.front() != '?' && text.back() != ':';
-  return plain ? text : quoted(text);
+  return plain ? text : in_quotes(text);
 }
 
 }  // namespace

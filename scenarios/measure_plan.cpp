@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <fstream>
+#include <optional>
 
 #include "core/listed_program.h"
 #include "scenarios/quantity.h"
@@ -122,6 +123,28 @@ std::vector<std::pair<std::string, std::string>> agreed_values(const MeasureOpti
   return values;
 }
 
+// The scenario, with other ranks in the place of its own where others are asked for: what is wrong
+// with its own number alone, as with an algorithm's file that is for another, is not wrong then.
+void read_with_ranks(const MeasureOptions& options, const CommandContext& context,
+                     MeasurePlan& plan) {
+  ScenarioRequest request{options.scenario, options.settings, context.library};
+  const bool asked = options.ranks || plan.start == RankStart::kLauncher;
+  std::optional<int> own;
+  try {
+    plan.scenario = read_scenario(request);
+    own = plan.scenario.cluster.ranks();
+  } catch (const ConfigError&) {
+    if (!asked) throw;
+  }
+  if (own && !replaces_ranks(options, plan.start, plan.scenario)) return;
+  const int ranks = options.ranks ? *options.ranks : options.launched->ranks;
+  plan.notes.push_back(fmt::format("{} ranks, one a node{}", ranks,
+                                   own ? fmt::format(", instead of the scenario's {}", *own) : ""));
+  request.settings.push_back(fmt::format("cluster.nodes={}", ranks));
+  request.settings.emplace_back("cluster.ranks_per_node=1");
+  plan.scenario = read_scenario(request);
+}
+
 void refuse_simulated_only(const Scenario& scenario) {
   Problems problems;
   const Location whole{scenario.file, 0, 0};
@@ -144,8 +167,7 @@ MeasurePlan plan_of(const MeasureOptions& options, const CommandContext& context
   MeasurePlan plan;
   plan.start = start_of(options);
   plan.timeout = timeout_of(options.timeout);
-  ScenarioRequest request{options.scenario, options.settings, context.library};
-  plan.scenario = read_scenario(request);
+  read_with_ranks(options, context, plan);
   if (plan.scenario.training_step) {
     refuse("workload.training_step",
            "a training step is predicted only; what one of its messages takes can be measured, as "
@@ -156,14 +178,6 @@ MeasurePlan plan_of(const MeasureOptions& options, const CommandContext& context
     refuse("workload.goal", "a program is simulated only (gradhaul predict)");
   }
   refuse_simulated_only(plan.scenario);
-  if (replaces_ranks(options, plan.start, plan.scenario)) {
-    const int ranks = options.ranks ? *options.ranks : options.launched->ranks;
-    plan.notes.push_back(fmt::format("{} ranks, one a node, instead of the scenario's {}", ranks,
-                                     plan.scenario.cluster.ranks()));
-    request.settings.push_back(fmt::format("cluster.nodes={}", ranks));
-    request.settings.push_back("cluster.ranks_per_node=1");
-    plan.scenario = read_scenario(request);
-  }
   plan.ranks = plan.scenario.cluster.ranks();
   plan.rank = options.rank ? *options.rank : 0;
   plan.rendezvous = options.rendezvous;

@@ -15,7 +15,9 @@
 namespace gradhaul {
 namespace {
 
-constexpr int kMost = 1'000'000;  // of anything that is counted
+constexpr int kMost = 1'000'000;        // of anything that is counted
+constexpr int kMostChannels = 64;       // as NCCL's MAXCHANNELS
+constexpr int kMostChunks = 4'000'000;  // of all ranks, each of them looked at
 
 template <typename Value>
 using Words = std::vector<std::pair<std::string_view, Value>>;
@@ -72,7 +74,7 @@ class MscclReader {
     algorithm.collective = word(algo, "coll", kCollectives);
     if (algo.attribute("proto")) result_.protocol = word(algo, "proto", kProtocols);
     algorithm.chunks = count(algo, "nchunksperloop", 1);
-    algorithm.channels = count(algo, "nchannels", 1);
+    algorithm.channels = count(algo, "nchannels", 1, kMostChannels);
     algorithm.in_place = algo.attribute("inplace").as_int() != 0;
     const int ranks = count(algo, "ngpus", 2);
     for (const pugi::xml_node& gpu : algo.children("gpu")) read_rank(gpu);
@@ -94,6 +96,13 @@ class MscclReader {
       report(algo, fmt::format("nchunksperloop: {} chunks are not the same number for each of {} "
                                "ranks",
                                algorithm.chunks, ranks));
+      return;
+    }
+    std::int64_t chunks = std::int64_t{algorithm.chunks} * ranks;
+    for (const ListedRank& rank : algorithm.ranks) chunks += rank.scratch_chunks;
+    if (chunks > kMostChunks) {
+      report(algo,
+             fmt::format("{} chunks of all ranks together are more than {}", chunks, kMostChunks));
       return;
     }
     const int part = ranks > 0 ? algorithm.chunks / ranks : 0;
@@ -159,15 +168,15 @@ class MscclReader {
     return {word(from, buffer, kBuffers), count(from, offset, -1)};
   }
 
-  int count(const pugi::xml_node& node, const char* name, int least) {
+  int count(const pugi::xml_node& node, const char* name, int least, int most = kMost) {
     const std::string_view text = node.attribute(name).as_string();
     int number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     const bool whole = error == std::errc{} && end == text.data() + text.size();
-    if (whole && number >= least && number <= kMost) return number;
+    if (whole && number >= least && number <= most) return number;
     report(node, fmt::format("{}: {} is no whole number from {} to {}", name,
                              text.empty() ? "it is missing, or" : fmt::format("\"{}\"", text),
-                             least, kMost));
+                             least, most));
     return std::max(least, 0);
   }
 

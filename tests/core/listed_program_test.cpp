@@ -99,6 +99,12 @@ TEST(ListedProgram, TakesAnyNumberOfRanks) {
   EXPECT_EQ(made(ring_all_reduce(70, 1))->ranks.size(), 70U);
 }
 
+TEST(ListedProgram, TakesAsManyThreadBlocksAsAChannelHasLanes) {
+  EXPECT_EQ(made(all_pairs(63, 0))->lanes, 64);
+  EXPECT_THAT(wrong(all_pairs(64, 0)),
+              HasSubstr("64 thread blocks of one channel, and can have 63"));
+}
+
 // Taking away any wait that is there lets something be read or overwritten too early.
 TEST(ListedProgram, FindsWhatDoesNotWait) {
   const ListedAlgorithm right = all_pairs(4, 0);

@@ -66,6 +66,16 @@ TEST(AlgorithmFiles, AreMeasuredAndPredicted) {
   }
 }
 
+// A file for as many ranks as are asked for, of a scenario of others.
+TEST(AlgorithmFiles, AreMeasuredWithTheRanksAskedFor) {
+  const json measured =
+      result_of({"measure", "quick", "--backend=loopback", "--ranks=3", "--iterations=1",
+                 "--warmup=0", "--set=workload.size=48KiB",
+                 "--set=communication.algorithm=" + file_of(listed::all_pairs(3, 0))});
+  EXPECT_EQ(measured["rows"][0]["wrong"], 0);
+  EXPECT_EQ(measured["rows"][0]["ranks"], 3);
+}
+
 TEST(AlgorithmFiles, AreCheckedBeforeTheyRun) {
   ListedAlgorithm broken = listed::all_pairs(3, 0);
   broken.ranks[1].blocks[2].steps[0].after_block = -1;

@@ -2,8 +2,13 @@
 
 #include <gmock/gmock.h>
 
+#include <numeric>
+#include <random>
+
 #include "core/goal_program.h"
 #include "core/listed_program.h"
+#include "scenarios/goal_reader.h"
+#include "scenarios/msccl_reader.h"
 #include "tests/core/listed_examples.h"
 #include "tests/scenarios/reading.h"
 
@@ -122,6 +127,69 @@ constexpr const char* kGoal =
     "  l2: calc 20ns\n"
     "  l2 irequires l1\n"
     "}\n";
+
+#ifdef __SANITIZE_ADDRESS__
+constexpr int kMutations = 400;
+#else
+constexpr int kMutations = 4000;
+#endif
+
+// With a few characters changed, lost or doubled, as a file may be that somebody wrote by hand.
+std::string mutated(std::string text, std::mt19937& random) {
+  constexpr std::string_view kLikely = "0123456789-\"<>/= \n{}:lbirsocx";
+  const auto below = [&](std::size_t bound) { return random() % bound; };
+  for (std::size_t i = 0, changes = 1 + below(4); i < changes; ++i) {
+    const std::size_t at = below(text.size());
+    switch (below(4)) {
+      case 0:
+        text[at] = kLikely[below(kLikely.size())];
+        break;
+      case 1:
+        text.erase(at, 1 + below(40));
+        break;
+      case 2:
+        text.insert(at, text.substr(below(text.size()), below(80)));
+        break;
+      default:
+        text.insert(at, 1, kLikely[below(kLikely.size())]);
+    }
+  }
+  return text;
+}
+
+// It is right, or it is told what is wrong with it.
+TEST(AlgorithmFile, IsReadOrRefusedWhateverItHolds) {
+  const std::string right = listed::msccl_text(listed::all_pairs(3, 1));
+  std::mt19937 random(1);
+  int ran = 0;
+  for (int i = 0; i < kMutations; ++i) {
+    Problems problems;
+    const auto read = read_msccl(mutated(right, random), "mutated.xml", problems);
+    EXPECT_NE(read.has_value(), !problems.empty());
+    if (!read) continue;
+    std::vector<ListedProblem> found;
+    check_listed_shape(read->algorithm, found);
+    if (found.empty() && listed_program(read->algorithm, found) != nullptr) ++ran;
+  }
+  EXPECT_GT(ran, 0);
+}
+
+TEST(GoalFile, IsReadOrRefusedWhateverItHolds) {
+  std::mt19937 random(1);
+  int ran = 0;
+  for (int i = 0; i < kMutations; ++i) {
+    Problems problems;
+    const auto read = read_goal(mutated(kGoal, random), "mutated.goal", problems);
+    EXPECT_NE(read.has_value(), !problems.empty());
+    if (!read) continue;
+    std::vector<int> gpus(read->ranks.size());
+    std::iota(gpus.begin(), gpus.end(), 0);
+    std::vector<GoalProblem> found;
+    goal_tasks(*read, gpus, {}, found);
+    if (found.empty()) ++ran;
+  }
+  EXPECT_GT(ran, 0);
+}
 
 Reading goal_reading(const std::string& text, const std::vector<std::string>& settings = {}) {
   const std::string file = written(text, "program.goal");
