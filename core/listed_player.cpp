@@ -8,11 +8,6 @@
 namespace gradhaul {
 namespace {
 
-constexpr std::size_t kMostProblems = 10;
-constexpr int kBitsOfWord = 64;
-
-std::size_t index(int i) { return static_cast<std::size_t>(i); }
-
 ListedChunk later(ListedChunk chunk, int by) {
   chunk.index += by;
   return chunk;
@@ -169,14 +164,14 @@ void ListedPlayer::take(Rank rank, int block, const ListedStep& step) {
       break;
     case ListedAction::kReceive:
     case ListedAction::kReceiveSend:
-      item.operation = ListedItem::Operation::kCopy;
+      item.operation = Operation::kCopy;
       item.target = write(rank, block, target, value, item);
       break;
     case ListedAction::kReceiveReduce:
     case ListedAction::kReceiveReduceSend:
     case ListedAction::kReceiveReduceKeep: {
       ChunkValue left;
-      item.operation = ListedItem::Operation::kReduce;
+      item.operation = Operation::kReduce;
       item.left = read(rank, block, source, false, left);
       value = sum(left, received);
       if (step.action == ListedAction::kReceiveReduceSend) target = temporary(rank);
@@ -184,14 +179,14 @@ void ListedPlayer::take(Rank rank, int block, const ListedStep& step) {
       break;
     }
     case ListedAction::kCopy:
-      item.operation = ListedItem::Operation::kCopy;
+      item.operation = Operation::kCopy;
       item.left = read(rank, block, source, false, value);
       item.target = write(rank, block, target, value, item);
       break;
     case ListedAction::kReduce: {
       ChunkValue left;
       ChunkValue right;
-      item.operation = ListedItem::Operation::kReduce;
+      item.operation = Operation::kReduce;
       item.left = read(rank, block, target, false, left);
       item.right = read(rank, block, source, false, right);
       value = sum(left, right);
@@ -201,8 +196,7 @@ void ListedPlayer::take(Rank rank, int block, const ListedStep& step) {
     case ListedAction::kNothing:
       break;
   }
-  item.last_reduction =
-      item.operation == ListedItem::Operation::kReduce && value.ranks == of_all(0).ranks;
+  item.last_reduction = item.operation == Operation::kReduce && value.ranks == of_all(0).ranks;
   if (sends(step.action)) {
     if (!item.sends) item.sends = ChunkPlace{Region::kOutput, item.target};
     messages_[{at.channel, rank, lane.sends_to}].push_back(std::move(value));

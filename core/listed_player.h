@@ -29,6 +29,10 @@ class ListedPlayer {
   ListedProgram play();
 
  private:
+  static constexpr std::size_t kMostProblems = 10;
+  static constexpr int kBitsOfWord = 64;
+  static std::size_t index(int i) { return static_cast<std::size_t>(i); }
+
   struct Access {
     int block = -1;
     int step = 0;

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/listed_algorithm.h"
-#include "core/memory.h"
+#include "core/schedule.h"
 
 namespace gradhaul {
 
@@ -24,7 +24,6 @@ struct ChunkPlace {
 
 // Of a lane, for every slice of a chunk again; as core/schedule.h's Item has it.
 struct ListedItem {
-  enum class Operation : std::uint8_t { kNone, kCopy, kReduce };
   Operation operation = Operation::kNone;
   int target = 0;  // chunk of the output
   std::optional<ChunkPlace> left;

@@ -6,15 +6,6 @@
 #include "core/listed_player.h"
 
 namespace gradhaul {
-namespace {
-
-constexpr std::size_t kMostProblems = 10;
-constexpr int kBitsOfWord = 64;
-
-std::size_t index(int i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
-
 ChunkValue ListedPlayer::of_rank(Rank rank, int chunk) const {
   ChunkValue value{chunk, std::vector<std::uint64_t>(index(ranks_count_ / kBitsOfWord + 1), 0)};
   value.ranks[index(rank / kBitsOfWord)] |= std::uint64_t{1} << (rank % kBitsOfWord);
@@ -93,7 +84,7 @@ void ListedPlayer::copy_own(Rank rank, int chunk) {
     copy = waits.back();
     waits.pop_back();
   }
-  copy.operation = ListedItem::Operation::kCopy;
+  copy.operation = Operation::kCopy;
   copy.target = chunk;
   copy.left = ChunkPlace{Region::kInput, chunk};
   const int lane = std::max(channel, 0) * program_.lanes + program_.lanes - 1;

@@ -6,22 +6,6 @@
 #include "core/assert.h"
 
 namespace gradhaul {
-namespace {
-
-Operation operation_of(ListedItem::Operation operation) {
-  switch (operation) {
-    case ListedItem::Operation::kNone:
-      return Operation::kNone;
-    case ListedItem::Operation::kCopy:
-      return Operation::kCopy;
-    case ListedItem::Operation::kReduce:
-      return Operation::kReduce;
-  }
-  assertion_failed("an operation", __FILE__, __LINE__, "no such operation");
-}
-
-}  // namespace
-
 ListedSchedule::ListedSchedule(std::shared_ptr<const ListedProgram> program, std::int64_t count,
                                std::int64_t slot_elements)
     : program_(std::move(program)),
@@ -63,7 +47,7 @@ Item ListedSchedule::item(Rank rank, int channel, int lane, std::int64_t index) 
   const auto shift = [&](int chunk) { return (chunk - from.target) * chunk_elements_; };
 
   Item item;
-  item.operation = operation_of(from.operation);
+  item.operation = from.operation;
   item.span = span(from.target, slice);
   item.last_reduction = from.last_reduction;
   if (from.left) {

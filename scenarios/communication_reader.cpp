@@ -19,7 +19,6 @@ namespace {
 
 using TreeKind = TreeNode::Kind;
 
-constexpr std::int64_t kMostChannels = 64;                     // as NCCL's MAXCHANNELS
 constexpr std::int64_t kMostQueuePairs = 128;                  // as NCCL_IB_QPS_PER_CONNECTION
 constexpr std::int64_t kMostSlots = 4096;                      // writes in flight of a connection
 constexpr std::int64_t kLargestWrite = std::int64_t{1} << 31;  // IBTA vol. 1, 9.2

@@ -9,6 +9,8 @@
 
 namespace gradhaul {
 
+inline constexpr int kMostChannels = 64;  // as NCCL's MAXCHANNELS
+
 // The cluster and the workload bound what can be said; `cluster` is nothing where it was not
 // understood, and what depends on it is then not checked.
 // `tuned`: NCCL's tuner is asked, which chooses whatever it is not held to.

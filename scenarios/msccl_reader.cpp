@@ -10,13 +10,13 @@
 #include <pugixml.hpp>
 #include <string_view>
 
+#include "scenarios/communication_reader.h"
 #include "scenarios/did_you_mean.h"
 
 namespace gradhaul {
 namespace {
 
 constexpr int kMost = 1'000'000;        // of anything that is counted
-constexpr int kMostChannels = 64;       // as NCCL's MAXCHANNELS
 constexpr int kMostChunks = 4'000'000;  // of all ranks, each of them looked at
 
 template <typename Value>

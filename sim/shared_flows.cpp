@@ -20,12 +20,16 @@ SharedFlows::SharedFlows(const Fabric& fabric, Add add)
 }
 
 // `order` is that of the requests.
-void SharedFlows::add_reads(DmaFlows& flows, Route request, Route completion, FlowOrder order) {
+void SharedFlows::add_flows(DmaFlows& flows, Route request, Route completion, Route write,
+                            FlowOrder order) {
   flows.request = add_(
       {std::move(request), TrafficClass::kNonPosted, FlowKind::kReadRequest, false, order, kNone});
   order[1] = number_of(FlowKind::kCompletion);
   flows.completion = add_({std::move(completion), TrafficClass::kCompletion, FlowKind::kCompletion,
                            true, order, flows.request});
+  order[1] = number_of(FlowKind::kWrite);
+  flows.write =
+      add_({std::move(write), TrafficClass::kPosted, FlowKind::kWrite, true, order, kNone});
 }
 
 const DmaFlows& SharedFlows::dma(int node, int nic, int gpu) {
@@ -33,14 +37,9 @@ const DmaFlows& SharedFlows::dma(int node, int nic, int gpu) {
       direct_[static_cast<std::size_t>((node * node_.nic_count + nic) * node_.gpu_count + gpu)];
   if (flows.request != kNone) return flows;
   check_dma(fabric_, node, nic, gpu);
-  add_reads(flows, fabric_.dma_request(node, nic, gpu), fabric_.dma_completion(node, nic, gpu),
+  add_flows(flows, fabric_.dma_request(node, nic, gpu), fabric_.dma_completion(node, nic, gpu),
+            fabric_.dma_write(node, nic, gpu),
             {0, number_of(FlowKind::kReadRequest), nic, gpu, node, 0, 0, 0, 0});
-  flows.write = add_({fabric_.dma_write(node, nic, gpu),
-                      TrafficClass::kPosted,
-                      FlowKind::kWrite,
-                      true,
-                      {0, number_of(FlowKind::kWrite), nic, gpu, node, 0, 0, 0, 0},
-                      kNone});
   return flows;
 }
 
@@ -50,15 +49,9 @@ const DmaFlows& SharedFlows::staged_dma(int node, int nic, int gpu) {
   if (flows.request != kNone) return flows;
   const std::string device = "nic" + std::to_string(nic);
   const int socket = fabric_.host_socket(node, gpu);
-  add_reads(flows, fabric_.host_request(node, device, socket),
-            fabric_.host_completion(node, device, socket),
+  add_flows(flows, fabric_.host_request(node, device, socket),
+            fabric_.host_completion(node, device, socket), fabric_.host_write(node, device, socket),
             {0, number_of(FlowKind::kReadRequest), nic, gpu, node, 1, 0, 0, 0});
-  flows.write = add_({fabric_.host_write(node, device, socket),
-                      TrafficClass::kPosted,
-                      FlowKind::kWrite,
-                      true,
-                      {0, number_of(FlowKind::kWrite), nic, gpu, node, 1, 0, 0, 0},
-                      kNone});
   return flows;
 }
 

@@ -51,7 +51,7 @@ class SharedFlows {
   const CopyFlows& copies(int node, int gpu, int socket);
 
  private:
-  void add_reads(DmaFlows& flows, Route request, Route completion, FlowOrder order);
+  void add_flows(DmaFlows& flows, Route request, Route completion, Route write, FlowOrder order);
 
   const Fabric& fabric_;
   const Node& node_;
