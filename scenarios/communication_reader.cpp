@@ -40,16 +40,6 @@ constexpr std::array kAlgorithms{
     Algorithm::kPairwise,
 };
 
-// A level within nodes, and one across them.
-void check_levels(MappingReader& reader, Algorithm algorithm, const Cluster& cluster) {
-  if (has_levels(algorithm, cluster)) return;
-  reader.report(
-      "algorithm",
-      fmt::format("algorithm: {} has a level within nodes and one across them, and the "
-                  "cluster has {}; all others do without",
-                  name_of(algorithm), cluster.nodes < 2 ? "one node" : "one rank in each node"));
-}
-
 // One from a file; the protocol that it is written for is then the usual one.
 std::optional<Protocol> read_listed(MappingReader& reader, const Workload& workload,
                                     const Cluster* cluster, Communication& communication) {
@@ -85,8 +75,6 @@ std::optional<Protocol> read_algorithm(MappingReader& reader, const Workload& wo
     reader.report("algorithm",
                   fmt::format("algorithm: there is no {} of {}, which takes {}", name_of(running),
                               name_of(workload.collective), join_or(offer)));
-  } else if (cluster != nullptr) {
-    check_levels(reader, running, *cluster);
   }
   return std::nullopt;
 }
@@ -293,6 +281,16 @@ void read_queue_pair_settings(MappingReader& reader, Communication& communicatio
 }
 
 }  // namespace
+
+std::string missing_level(Collective collective, Algorithm algorithm, const Cluster& cluster,
+                          std::string_view owner) {
+  const Algorithm running = running_algorithm(collective, algorithm);
+  if (!has_algorithm(collective, running) || has_levels(running, cluster)) return "";
+  return fmt::format(
+      "algorithm: {} has a level within nodes and one across them, and {} has {}; "
+      "all others do without",
+      name_of(running), owner, cluster.nodes < 2 ? "one node" : "one rank in each node");
+}
 
 Communication read_communication(MappingReader& reader, const Workload& workload,
                                  const Cluster* cluster, bool tuned) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "core/projected_cluster.h"
 #include "scenarios/communication_reader.h"
 #include "scenarios/listed_algorithm_reader.h"
 #include "scenarios/workload_reader.h"
@@ -60,7 +61,10 @@ class JobReader {
     check_room(list);
     if (!scenario_.problems().empty()) return {};
     const auto placed = place_jobs(cluster_, requests_, seed);
-    for (std::size_t i = 0; i < jobs_.size(); ++i) jobs_[i].gpus = placed[i];
+    for (std::size_t i = 0; i < jobs_.size(); ++i) {
+      jobs_[i].gpus = placed[i];
+      check_levels(jobs_[i], algorithms_[i]);
+    }
     return std::move(jobs_);
   }
 
@@ -193,9 +197,25 @@ class JobReader {
     MappingReader communication(&mapping.node, reader.owner(), mapping.shown, reader.problems(),
                                 "communication");
     job.communication = read_communication(communication, job.workload, &ranks_of_job, false);
+    algorithms_.push_back(communication.location("algorithm"));
     if (job.communication.listed) {
       fit_sizes(communication, "algorithm", *job.communication.listed, job.workload, notes_);
     }
+  }
+
+  // Of ranks that are not spread evenly each counts as a node of its own.
+  void check_levels(const Job& job, const Location& location) {
+    const auto projected = project(cluster_, job.gpus);
+    Cluster seen = projected ? projected->cluster : cluster_;
+    if (!projected) {
+      seen.nodes = static_cast<int>(job.gpus.size());
+      seen.ranks_per_node = 1;
+    }
+    const std::string missing = missing_level(job.workload.collective, job.communication.algorithm,
+                                              seen, fmt::format("job {}", job.name));
+    if (missing.empty()) return;
+    scenario_.problems().add(
+        location, missing + (projected ? "" : " (its nodes have not the same GPUs of it each)"));
   }
 
   void check_room(const TreeNode& list) {
@@ -218,6 +238,7 @@ class JobReader {
   std::vector<std::string>& notes_;
   std::vector<Job> jobs_;
   std::vector<JobPlacementRequest> requests_;
+  std::vector<Location> algorithms_;  // where jobs name theirs
   std::set<std::string> names_;
   std::map<Rank, std::string> owners_;  // of listed ranks
 };

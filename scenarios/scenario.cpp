@@ -304,6 +304,11 @@ void read_whole(const TreeNode& tree, Scenario& scenario, Problems& problems) {
   const TreeNode* fidelity = tree.find_path("simulation.fidelity");
   const bool tuned = fidelity != nullptr && fidelity->text == "nccl-tuner";
   scenario.communication = read_communication(communication, scenario.workload, understood, tuned);
+  if (understood != nullptr) {
+    const std::string missing = missing_level(
+        scenario.workload.collective, scenario.communication.algorithm, *understood, "the cluster");
+    if (!missing.empty()) communication.report("algorithm", missing);
+  }
   check_communication(communication, understood != nullptr && problems.empty(), scenario);
   auto& shown = scenario.filled.children;
   if (reader.has("cluster")) {

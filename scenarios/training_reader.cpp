@@ -155,6 +155,23 @@ std::string memory_note(const TrainingStep& step, const Cluster& cluster) {
           : "sharding zero1 or zero3, or tensor and pipeline parallelism, divide it");
 }
 
+// Buckets that differ in size may yet hold the same.
+std::string bucket_note(const TrainingStep& step) {
+  if (step.buckets.split_tensors) return "";
+  std::int64_t largest = 0;
+  for (const StageModel& stage : stage_models(step)) {
+    for (const ParameterTensor& tensor : stage.tensors) {
+      largest = std::max(largest, tensor.parameters);
+    }
+  }
+  const Bytes size = size_of(step.gradient_datatype) * largest;
+  if (size <= step.buckets.size) return "";
+  return fmt::format(
+      "buckets hold whole tensors, as PyTorch's do: of buckets.size {} some are larger, and the "
+      "largest tensor has {}; buckets.split_tensors: true cuts them",
+      format_bytes(step.buckets.size), format_bytes(size));
+}
+
 TrainingStep read_step(MappingReader reader) {
   TrainingStep step;
   if (!reader.has("model") && !reader.broken()) {
@@ -252,6 +269,7 @@ void check_training_step(MappingReader& workload, const TrainingStep& step, cons
   }
   if (std::string note = memory_note(step, cluster); !note.empty())
     notes.push_back(std::move(note));
+  if (std::string note = bucket_note(step); !note.empty()) notes.push_back(std::move(note));
   if (step.accumulation < step.pipeline) {
     notes.push_back(fmt::format(
         "{} micro-batches do not fill a pipeline of {} stages: gradient_accumulation says how many "

@@ -130,6 +130,21 @@ TEST(Jobs, SayWhatIsWrongWithThem) {
   expect_problem("jobs: [{ranks: 8}]\nsimulation: {fidelity: flow}\n", "only fidelity packet");
 }
 
+// A job sees the nodes that it is on, not the cluster's.
+TEST(Jobs, HaveTwoLevelsWhereTheirOwnNodesGiveThem) {
+  const auto job = [](const std::string& ranks) {
+    return "{" + ranks + ", communication: {algorithm: hierarchical}}";
+  };
+  const Scenario scenario = good(with("jobs: [{ranks: 8}, " + job("ranks: 16") + "]\n"));
+  EXPECT_EQ(scenario.jobs[1].communication.algorithm, Algorithm::kHierarchical);
+  expect_problem("jobs: [" + job("name: a, ranks: 8") + "]\n",
+                 "and job a has one node; all others do without");
+  expect_problem("jobs: [" + job("name: a, placement: [0, 8, 16, 24]") + "]\n",
+                 "and job a has one rank in each node");
+  expect_problem("jobs: [" + job("name: a, placement: [0, 1, 8, 10]") + "]\n",
+                 "its nodes have not the same GPUs of it each");
+}
+
 TEST(Background, SaysWhatIsWrongWithIt) {
   expect_problem("background: [{pattern: ring, load: 0.3}]\n", "pattern: \"ring\" is not known");
   expect_problem("background: [{pattern: incast, load: 0}]\n", "load: 0 is out of range");

@@ -8,9 +8,11 @@
 namespace gradhaul {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 constexpr const char* kStep =
     "scenario: step\n"
@@ -34,14 +36,23 @@ TEST(TrainingScenario, HasTheDefaultsOfDistributedDataParallel) {
 
 // 16 bytes for each of 6.7 billion parameters are 107.8 GB; the H100 has 80 GiB.
 TEST(TrainingScenario, TellsWhatDoesNotFit) {
-  EXPECT_THAT(good(kStep).notes,
+  const std::string cut = "workload.training_step.buckets.split_tensors=true";
+  const std::string zero3 = "workload.training_step.sharding=zero3";
+  EXPECT_THAT(good(kStep, {cut}).notes,
               ElementsAre(HasSubstr("this does not fit: even without activations a GPU holds 107.8 "
                                     "GB, and h100-sxm has 85.9 GB")));
-  EXPECT_THAT(good(kStep, {"workload.training_step.sharding=zero3"}).notes, IsEmpty());
-  EXPECT_THAT(
-      good(kStep, {"workload.training_step.sharding=zero3", "workload.training_step.micro_batch=8"})
-          .notes,
-      ElementsAre(HasSubstr("this hardly fits")));
+  EXPECT_THAT(good(kStep, {cut, zero3}).notes, IsEmpty());
+  EXPECT_THAT(good(kStep, {cut, zero3, "workload.training_step.micro_batch=8"}).notes,
+              ElementsAre(HasSubstr("this hardly fits")));
+}
+
+// The embedding: 32000 rows of 4096 values of two bytes, 250 MiB.
+TEST(TrainingScenario, TellsWhereTensorsAreLargerThanBuckets) {
+  const std::string size = "workload.training_step.buckets.size=";
+  EXPECT_THAT(good(kStep, {size + "25MiB"}).notes,
+              Contains(HasSubstr("of buckets.size 25MiB some are larger, and the largest tensor "
+                                 "has 250MiB")));
+  EXPECT_THAT(good(kStep, {size + "250MiB"}).notes, Not(Contains(HasSubstr("buckets.size"))));
 }
 
 TEST(TrainingScenario, IsReplacedByASizeAndReplacesOne) {
