@@ -66,10 +66,12 @@ def kind_of(documents):
     if schema == "gradhaul.sweep/1":
         if _holds_steps(documents[0].content):
             return "step-bars"
-        axes = documents[0].content.get("axes")
-        only_sizes = isinstance(axes, list) and [
-            axis.get("path") for axis in axes if isinstance(axis, dict)] == ["workload.size"]
-        return "busbw" if only_sizes else "heat-map"
+        axes = _axes_of(documents[0].content)
+        if axes == {"workload.size"}:
+            return "busbw"
+        of_algorithms = {"communication.algorithm", "cluster.nodes"}
+        return "algorithm-map" if of_algorithms <= axes <= of_algorithms | {"workload.size"} \
+            else "heat-map"
     if schema == "gradhaul.trace/1":
         return "pipeline"
     if isinstance(documents[0].content.get("training_step"), dict):
@@ -79,6 +81,14 @@ def kind_of(documents):
         if isinstance(rows, list) else set()
     one_size = len(documents) == 1 and len(sizes) == 1
     return "blame" if one_size and documents[0].content.get("resources") else "busbw"
+
+
+def _axes_of(sweep):
+    """The paths that really vary."""
+    axes = sweep.get("axes")
+    return {axis.get("path") for axis in axes if isinstance(axis, dict)
+            and isinstance(axis.get("values"), list) and len(axis["values"]) > 1} \
+        if isinstance(axes, list) else set()
 
 
 def _holds_steps(sweep):

@@ -114,12 +114,14 @@ class AlgorithmMapTest(DrawnTest):
 
     def test_of_a_sweep_with_a_hole(self):
         # What varies is no property of all: "9 x flat" of the scenario is not said.
-        page = self.page("algorithm-map", sweep(
+        # The map is what suits a sweep of algorithms and nodes.
+        page = self.page("auto", sweep(
             {"communication.algorithm": ["ring", "tree"], "cluster.nodes": ["2", "4"]},
             {("ring", "2"): of(2, "ring", {KiB: 1.0, MiB: 9.0}),
              ("tree", "2"): of(2, "tree", {KiB: 2.0, MiB: 5.0}),
              ("ring", "4"): of(4, "ring", {KiB: 2.0}), ("tree", "4"): "failed"}))
         self.assertNotIn(" x flat", page.all_text)
+        self.assertIn("Is ring or tree faster, at which size, on how many ranks?", page.texts)
 
     def test_takes_two_algorithms(self):
         self.assertIn("0.json: is of one algorithm alone, ring; a map takes two or more",
