@@ -165,6 +165,13 @@ void add_measure(CLI::App& app, CommandLine& line) {
   command->add_option("--rank", measure.rank, "Be this rank; start the others yourself")
       ->check(CLI::Range(0, 1 << 20))
       ->type_name("R");
+  command
+      ->add_option("--within-node", measure.within_node,
+                   "How ranks of one node reach each other over tcp and verbs: memory (that both "
+                   "see, one copy) or network, as ranks of different nodes")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"memory", "network"}))
+      ->type_name("WAY");
   command->add_option("--rendezvous", measure.rendezvous, "Where rank 0 listens")
       ->type_name("HOST:PORT");
   add_settings(command, measure.settings);

@@ -14,6 +14,7 @@
 #include "backends/cpu/host_rank_memory.h"
 #include "backends/loopback/memory_endpoint.h"
 #include "backends/measure/measure.h"
+#include "backends/shared/node_endpoint_maker.h"
 #include "backends/tcp/tcp_endpoint_maker.h"
 #include "backends/verbs/verbs_endpoint_maker.h"
 #include "core/placement.h"
@@ -126,9 +127,13 @@ class ProcessRank {
     MeasureRequest request = request_of(options_, plan_, interrupted_);
     std::optional<ProgressBar> progress;
     if (plan_.rank == 0) request.progress = &progress.emplace(options_.progress);
-    const std::unique_ptr<EndpointMaker> endpoints = make_endpoints(*exchange);
-    HostRankMemory memory;
-    Measurement measured = measure(request, {*exchange, *endpoints, memory});
+    const std::unique_ptr<EndpointMaker> network = make_endpoints(*exchange);
+    const bool through_memory =
+        options_.within_node == "memory" && plan_.scenario.cluster.ranks_per_node > 1;
+    NodeEndpointMaker endpoints(*exchange, *network, nodes_of_ranks(through_memory));
+    HostRankMemory memory(through_memory ? SlotAccess::kThisHost : SlotAccess::kThisProcess);
+    Measurement measured = measure(request, {*exchange, endpoints, memory});
+    measured.notes.insert(measured.notes.end(), endpoints.notes().begin(), endpoints.notes().end());
     progress.reset();
     tell_of_ports(*exchange, measured);
     if (children_) tell_of_children(measured);
@@ -176,7 +181,16 @@ class ProcessRank {
         exchange, exchange.local_host(), std::chrono::duration_cast<milliseconds>(plan_.timeout));
   }
 
-  // Within a node, too: by the channel's NIC.
+  // Where they share no memory each is as good as alone.
+  std::vector<int> nodes_of_ranks(bool shared) const {
+    std::vector<int> nodes;
+    for (int rank = 0; rank < plan_.ranks; ++rank) {
+      nodes.push_back(shared ? rank / plan_.scenario.cluster.ranks_per_node : rank);
+    }
+    return nodes;
+  }
+
+  // Within a node, too, where that goes over the network: by the channel's NIC.
   int nic_of(const ConnectionEnd& end) const {
     const Hop hop = hop_between(placement_, plan_.scenario.cluster, end.key.channel, end.key.source,
                                 end.key.destination);

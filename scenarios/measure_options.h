@@ -17,8 +17,9 @@ struct MeasureOptions {
   std::string backend;
   std::optional<int> ranks;
   std::optional<int> rank;
-  std::string rendezvous;         // HOST:PORT
-  std::vector<std::string> rdma;  // NAME=VALUE, of the backend verbs
+  std::string rendezvous;              // HOST:PORT
+  std::vector<std::string> rdma;       // NAME=VALUE, of the backend verbs
+  std::string within_node = "memory";  // or "network": how ranks of one node reach each other
   std::optional<int> iterations;
   std::optional<int> warmup;
   std::string timeout = "30s";

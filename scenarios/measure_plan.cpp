@@ -115,6 +115,7 @@ std::vector<std::pair<std::string, std::string>> agreed_values(const MeasureOpti
       {"--backend", options.backend},
       {"--iterations", count(options.iterations)},
       {"--warmup", count(options.warmup)},
+      {"--within-node", options.within_node},
   };
   if (const auto& listed = plan.scenario.communication.listed) {
     values.emplace_back("file of communication.algorithm (sha256)", listed->digest);

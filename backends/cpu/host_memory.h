@@ -16,6 +16,9 @@ struct HostMemory {
   std::span<std::byte> input;
   std::span<std::byte> output;
   std::span<std::byte> slots;
+  // The file whose pages the slots are, from its beginning, where other processes may have them;
+  // -1: they are this one's alone.
+  int slots_file = -1;
 };
 
 std::span<std::byte> region_of(const HostMemory& memory, Region region);

@@ -38,10 +38,17 @@ void HostRankMemory::prepare(const RankMemorySizes& sizes) {
   input_ = HostPages();
   output_ = HostPages();
   slots_ = HostPages();
+  shared_slots_ = SharedPages();
   output_ = HostPages(sizes.output);
-  slots_ = HostPages(sizes.slots);
+  const bool shared = slot_access_ == SlotAccess::kThisHost;
+  if (shared) {
+    shared_slots_ = SharedPages(sizes.slots);
+  } else {
+    slots_ = HostPages(sizes.slots);
+  }
   if (!sizes.in_place) input_ = HostPages(sizes.input);
-  regions_ = {sizes.in_place ? output_.bytes() : input_.bytes(), output_.bytes(), slots_.bytes()};
+  regions_ = {sizes.in_place ? output_.bytes() : input_.bytes(), output_.bytes(),
+              shared ? shared_slots_.bytes() : slots_.bytes(), shared_slots_.file()};
   reducer_.emplace(regions_);
 }
 

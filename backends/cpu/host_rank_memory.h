@@ -2,10 +2,12 @@
 
 // A rank's data in host memory, added up by the CPU.
 
+#include <cstdint>
 #include <optional>
 
 #include "backends/cpu/cpu_reducer.h"
 #include "backends/measure/rank_memory.h"
+#include "backends/shared/shared_pages.h"
 
 namespace gradhaul {
 
@@ -23,8 +25,15 @@ class HostPages {
   std::span<std::byte> bytes_;
 };
 
+// Who may write into a rank's receive slots.
+enum class SlotAccess : std::uint8_t {
+  kThisProcess,  // and devices
+  kThisHost,     // other processes, too, which HostMemory::slots_file lets have them
+};
+
 class HostRankMemory final : public RankMemory {
  public:
+  explicit HostRankMemory(SlotAccess slots = SlotAccess::kThisProcess) : slot_access_(slots) {}
   void prepare(const RankMemorySizes& sizes) override;
   HostMemory regions() const override { return regions_; }
   Reducer& reducer() override { return *reducer_; }
@@ -35,7 +44,9 @@ class HostRankMemory final : public RankMemory {
  private:
   HostPages input_;
   HostPages output_;
+  SlotAccess slot_access_;
   HostPages slots_;
+  SharedPages shared_slots_;
   HostMemory regions_;
   std::optional<CpuReducer> reducer_;
 };

@@ -3,13 +3,14 @@
 // Ranks as threads of one process: a write is a copy into the peer's slot, by the sender. What is
 // measured so is what memory and cores give, and what the collective itself costs.
 
-#include <deque>
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
 
 #include "backends/loopback/memory_link.h"
+#include "backends/loopback/waker.h"
 #include "backends/measure/endpoint_maker.h"
 
 namespace gradhaul {
@@ -18,16 +19,21 @@ namespace gradhaul {
 class MemoryMeetingPlace {
  public:
   struct Joint {
-    std::unique_ptr<MemoryLink> link;
-    std::byte* slots = nullptr;  // of the receiver
+    struct alignas(kCacheLine) Line {
+      std::byte bytes[kCacheLine] = {};
+    };
+    std::unique_ptr<Line[]> link;  // the memory of a MemoryLink
+    std::byte* slots = nullptr;    // of the receiver
   };
   // Whoever comes first makes the link.
   Joint& joint(const ConnectionKey& key, int slots);
+  Waker& waker(Rank rank);
   void clear();
 
  private:
   std::mutex mutex_;
   std::map<ConnectionKey, Joint> joints_;
+  std::map<Rank, Waker> wakers_;
 };
 
 class MemoryEndpointMaker final : public EndpointMaker {

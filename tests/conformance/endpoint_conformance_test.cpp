@@ -1,4 +1,5 @@
 #include "tests/conformance/memory_harness.h"
+#include "tests/conformance/node_harness.h"
 #include "tests/conformance/tcp_harness.h"
 #include "tests/conformance/transport_conformance.h"
 
@@ -6,6 +7,7 @@ namespace gradhaul::conformance {
 namespace {
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Memory, TransportConformance, MemoryHarness);
+INSTANTIATE_TYPED_TEST_SUITE_P(Node, TransportConformance, NodeHarness);
 INSTANTIATE_TYPED_TEST_SUITE_P(Tcp, TransportConformance, TcpHarness);
 
 }  // namespace

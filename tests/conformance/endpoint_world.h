@@ -3,23 +3,30 @@
 // Endpoints of all ranks in one thread, with host memory and CPU reducers: the part of a world
 // under test that is the same for every real transport.
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
 #include "backends/cpu/cpu_reducer.h"
 #include "backends/measure/endpoint_maker.h"
+#include "backends/shared/shared_pages.h"
 #include "tests/conformance/transport_harness.h"
 
 namespace gradhaul::conformance {
 
 class EndpointWorld : public ConformanceWorld {
  public:
-  explicit EndpointWorld(const WorldShape& shape, int queue_pairs)
+  explicit EndpointWorld(const WorldShape& shape, int queue_pairs, bool shares_slots = false)
       : shape_(shape), queue_pairs_(queue_pairs), sinks_(shape.connections.size()) {
     for (std::size_t rank = 0; rank < shape.connections.size(); ++rank) {
       Memory& memory = memory_.emplace_back();
       memory.output.assign(size(shape.output), std::byte{0x7b});
-      memory.slots.assign(size(shape.slots_bytes[rank]), std::byte{0x7b});
+      if (shares_slots) {
+        memory.shared_slots = SharedPages(shape.slots_bytes[rank]);
+        std::ranges::fill(memory.shared_slots.bytes(), std::byte{0x7b});
+      } else {
+        memory.slots.assign(size(shape.slots_bytes[rank]), std::byte{0x7b});
+      }
       if (!shape.in_place) memory.input.assign(size(shape.input), std::byte{0x7b});
       reducers_.push_back(std::make_unique<CpuReducer>(regions(rank)));
     }
@@ -64,11 +71,15 @@ class EndpointWorld : public ConformanceWorld {
     std::vector<std::byte> input;
     std::vector<std::byte> output;
     std::vector<std::byte> slots;
+    SharedPages shared_slots;
   };
   static std::size_t size(Bytes bytes) { return static_cast<std::size_t>(bytes.count); }
   HostMemory regions(std::size_t rank) {
     Memory& memory = memory_[rank];
-    return {shape_.in_place ? memory.output : memory.input, memory.output, memory.slots};
+    const bool shares = !memory.shared_slots.bytes().empty();
+    return {shape_.in_place ? memory.output : memory.input, memory.output,
+            shares ? memory.shared_slots.bytes() : std::span<std::byte>(memory.slots),
+            memory.shared_slots.file()};
   }
 
   WorldShape shape_;

@@ -127,6 +127,21 @@ TEST(MeasureFails, WhereARankIsKilled) {
   for (const pid_t child : children) EXPECT_NE(kill(child, 0), 0) << "a rank is left behind";
 }
 
+// Nobody there has a socket to it that would break.
+TEST(MeasureFails, WhereARankIsKilledThatSharesMemory) {
+  BackgroundProgram run("run", measure("tcp",
+                                       {"workload.size=[1MiB]", "cluster.nodes=1",
+                                        "cluster.ranks_per_node=3", "cluster.node=hgx-h100"},
+                                       endless({"--timeout=60s"})));
+  run.wait_until_it_says("1MiB");
+  const std::vector<pid_t> children = run.children();
+  ASSERT_EQ(children.size(), 2U);
+  kill(children[1], SIGKILL);
+  const ProgramRun end = run.end();
+  EXPECT_EQ(end.status, 1);
+  EXPECT_THAT(end.err, HasSubstr("the run failed: rank 2 was ended by signal 9"));
+}
+
 TEST(MeasureFails, OnEveryRankThatIsLeft) {
   const std::string rendezvous = free_rendezvous();
   const std::vector<std::string> settings{"workload.size=[1MiB]"};

@@ -50,6 +50,23 @@ TEST(Measure, IsRightForEveryCollectiveAndNumberOfQueuePairs) {
   }
 }
 
+// Two nodes of two ranks each: one copy within a node, sockets between nodes.
+TEST(Measure, GoesThroughMemoryWithinANode) {
+  for (const bool through_memory : {true, false}) {
+    const std::string json = temporary_file("within.json");
+    const std::vector<std::string> settings{kSizes, "cluster.nodes=2", "cluster.ranks_per_node=2",
+                                            "cluster.node=hgx-h100"};
+    std::vector<std::string> options{"--iterations=1", "--warmup=0", "--json", json};
+    if (!through_memory) options.emplace_back("--within-node=network");
+    const ProgramRun run = run_program(measure("tcp", settings, options));
+    ASSERT_EQ(run.status, 0) << run.err;
+    const auto result = nlohmann::json::parse(text_of(json));
+    expect_all_right(result, 8);
+    EXPECT_EQ(result["engine"]["device"], "sockets");
+    EXPECT_EQ(result["engine"].value("within_node", ""), through_memory ? "shared memory" : "");
+  }
+}
+
 TEST(Measure, SaysInItsResultWhatItWas) {
   const nlohmann::json result = measured("tcp", 3, {"workload.size=[3000B]"});
   EXPECT_EQ(result["schema"], "gradhaul.result/1");

@@ -1,0 +1,92 @@
+#include "backends/loopback/memory_link_endpoint.h"
+
+#include <cstring>
+#include <thread>
+
+#include "core/assert.h"
+
+namespace gradhaul {
+
+MemoryLinkEndpoint::MemoryLinkEndpoint(const std::vector<MemoryJoint>& joints,
+                                       const HostMemory& memory, Bytes slot_size, std::string path,
+                                       Waker* own)
+    : memory_(memory), slot_size_(slot_size), path_(std::move(path)), own_(own) {
+  for (const MemoryJoint& joint : joints) connections_.push_back({joint, 0, 0, 0, 0, {}});
+}
+
+void MemoryLinkEndpoint::post_write(const WriteRequest& request) {
+  Wired& wired = connections_[static_cast<std::size_t>(request.connection)];
+  GRADHAUL_ASSERT(wired.posted - wired.done < limits().max_writes_in_flight,
+                  "no more writes in flight than the limits say");
+  GRADHAUL_ASSERT(wired.joint.end.sends == (request.kind == WriteKind::kData),
+                  "data leaves the sending end, credits the receiving end");
+  GRADHAUL_ASSERT(request.length <= limits().max_write, "no longer write than the limits say");
+  staged_.push_back(request);
+  ++wired.posted;
+}
+
+void MemoryLinkEndpoint::flush() {
+  for (const WriteRequest& request : staged_) send(request);
+  staged_.clear();
+}
+
+bool MemoryLinkEndpoint::poll(CompletionSink& sink) {
+  if (own_ != nullptr) seen_ = own_->seen();
+  bool any = false;
+  for (std::size_t i = 0; i < connections_.size(); ++i) {
+    any |= deliver(connections_[i], static_cast<ConnectionId>(i), sink);
+  }
+  return any;
+}
+
+void MemoryLinkEndpoint::wait(std::chrono::microseconds most) {
+  if (own_ == nullptr) return std::this_thread::yield();
+  own_->wait(seen_, most);
+}
+
+void MemoryLinkEndpoint::send(const WriteRequest& request) {
+  Wired& wired = connections_[static_cast<std::size_t>(request.connection)];
+  if (request.kind == WriteKind::kCredit) {
+    wired.joint.link.publish_credit(wired.sent++, request.slots_returned);
+    return wake(wired);
+  }
+  GRADHAUL_ASSERT(request.length <= slot_size_, "a write fits its slot");
+  const std::span<std::byte> source = bytes_at(memory_, request.source, request.length);
+  std::memcpy(wired.joint.slots + (slot_size_ * request.slot).count, source.data(), source.size());
+  wired.lengths.push_back(request.length.count);
+  wired.joint.link.publish_write(wired.sent++, request.length.count);
+  wake(wired);
+}
+
+void MemoryLinkEndpoint::wake(const Wired& wired) {
+  if (wired.joint.peer != nullptr) wired.joint.peer->wake();
+}
+
+bool MemoryLinkEndpoint::deliver(Wired& wired, ConnectionId id, CompletionSink& sink) {
+  const bool sends = wired.joint.end.sends;
+  const MemoryLink& link = wired.joint.link;
+  const std::int64_t done_before = wired.done;
+  const std::int64_t seen_before = wired.seen;
+  const std::int64_t done = wired.sent;
+  const std::int64_t seen = sends ? link.credits() : link.writes();
+  while (wired.done < done) {
+    Completion completion{.kind = CompletionKind::kCreditDone, .id = id};
+    if (sends) {
+      completion.kind = CompletionKind::kWriteDone;
+      completion.amount = wired.lengths.front();
+      wired.lengths.pop_front();
+    }
+    ++wired.done;
+    sink.on_completion(completion);
+  }
+  while (wired.seen < seen) {
+    const std::int64_t ordinal = wired.seen++;
+    sink.on_completion(
+        {.kind = sends ? CompletionKind::kCreditArrived : CompletionKind::kWriteArrived,
+         .id = id,
+         .amount = sends ? link.returned(ordinal) : link.length(ordinal)});
+  }
+  return wired.done != done_before || wired.seen != seen_before;
+}
+
+}  // namespace gradhaul

@@ -1,0 +1,41 @@
+#pragma once
+
+// Joins ranks of one node by memory that both see, and all others by the network. A write within
+// a node is then one copy, by the sender, into the receiver's slot.
+//
+// Which ranks are of one node the scenario says. Those that are must also be processes of one host,
+// of one user and in one namespace of processes, and the receiver's slots must lie in shared pages;
+// each sender then maps its receivers' slots, and the counters of their connections. Where a pair
+// can't, it goes by the network, and a note says why. A peer that ends is noticed by the exchange.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/bootstrap/exchange.h"
+#include "backends/measure/endpoint_maker.h"
+
+namespace gradhaul {
+
+class NodeEndpointMaker final : public EndpointMaker {
+ public:
+  // node_of[r]: of rank r, the same on all ranks. The exchange and the other maker outlive it.
+  NodeEndpointMaker(Exchange& exchange, EndpointMaker& network, std::vector<int> node_of);
+  ~NodeEndpointMaker() override;
+  std::unique_ptr<Endpoint> make(const EndpointRequest& request) override;
+
+  // Why ranks of one node do not share memory; each once.
+  const std::vector<std::string>& notes() const { return notes_; }
+
+ private:
+  class Joining;
+
+  Exchange& exchange_;
+  EndpointMaker& network_;
+  std::vector<int> node_of_;
+  bool nodes_have_several_ = false;
+  std::unique_ptr<Joining> joining_;  // of the endpoint that lives
+  std::vector<std::string> notes_;
+};
+
+}  // namespace gradhaul

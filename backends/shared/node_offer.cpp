@@ -1,0 +1,66 @@
+#include "backends/shared/node_offer.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <fstream>
+
+#include "backends/bootstrap/wire_bytes.h"
+
+namespace gradhaul {
+
+std::string host_identity() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string boot;
+  std::getline(file, boot);
+  std::array<char, 64> space{};
+  const ssize_t length = readlink("/proc/self/ns/pid", space.data(), space.size());
+  if (boot.empty() || length <= 0) return "";
+  return boot + " " + std::string(space.data(), static_cast<std::size_t>(length)) + " user " +
+         std::to_string(geteuid());
+}
+
+std::vector<std::byte> body_of(const NodeOffer& offer) {
+  WireWriter writer;
+  writer.text(offer.host);
+  writer.i32(offer.process);
+  writer.i32(offer.slots_file);
+  writer.i64(offer.slots_size.count);
+  writer.i32(offer.links_file);
+  writer.i64(offer.links_size.count);
+  writer.u32(static_cast<std::uint32_t>(offer.connections.size()));
+  for (const auto& [key, place] : offer.connections) {
+    writer.i32(key.channel);
+    writer.i32(key.source);
+    writer.i32(key.destination);
+    writer.i32(key.stream);
+    writer.i64(place.slots_offset.count);
+    writer.i64(place.link_offset.count);
+  }
+  return writer.bytes();
+}
+
+NodeOffer offer_in(std::span<const std::byte> body) {
+  WireReader reader(body);
+  NodeOffer offer;
+  offer.host = reader.text();
+  offer.process = reader.i32();
+  offer.slots_file = reader.i32();
+  offer.slots_size.count = reader.i64();
+  offer.links_file = reader.i32();
+  offer.links_size.count = reader.i64();
+  for (std::uint32_t left = reader.u32(); left > 0; --left) {
+    ConnectionKey key;
+    key.channel = reader.i32();
+    key.source = reader.i32();
+    key.destination = reader.i32();
+    key.stream = reader.i32();
+    OfferedConnection& place = offer.connections[key];
+    place.slots_offset.count = reader.i64();
+    place.link_offset.count = reader.i64();
+  }
+  reader.expect_end();
+  return offer;
+}
+
+}  // namespace gradhaul
