@@ -184,6 +184,14 @@ class TheChecker(unittest.TestCase):
         good = {"core/a.h": "#pragma once\n#include <string>\nstd::string f();\n"}
         self.assertEqual([], self.problems(check, good))
 
+    def test_a_header_that_its_source_includes_first_is_compiled_there(self):
+        header = {"core/a.h": "#pragma once\nstd::string f();\n"}
+        check = lone_headers.check_lone_headers
+        first = {**header, "core/a.cpp": '#include "core/a.h"\n#include <string>\n'}
+        self.assertEqual([], self.problems(check, first))
+        later = {**header, "core/a.cpp": '#include <string>\n#include "core/a.h"\n'}
+        self.assertEqual(1, len(self.problems(check, later)))
+
     def test_a_header_is_compiled_again_when_what_it_includes_changes(self):
         with tempfile.TemporaryDirectory() as folder:
             root, cache = Path(folder) / "tree", Path(folder) / "cache"
