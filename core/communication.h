@@ -58,6 +58,9 @@ struct Communication {
   // kListed: one ring for all channels, or one for each channel.
   std::vector<std::vector<Rank>> listed_rings;
   std::shared_ptr<const ListedProgram> listed;  // of kListed
+  // Of a ring all_reduce: the first step alone (core/ring_step_schedule.h). No key of a scenario:
+  // ladders ask for it.
+  bool one_step = false;
 };
 
 }  // namespace gradhaul

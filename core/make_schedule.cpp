@@ -15,6 +15,7 @@
 #include "core/ring_all_gather_schedule.h"
 #include "core/ring_reduce_scatter_schedule.h"
 #include "core/ring_schedule.h"
+#include "core/ring_step_schedule.h"
 #include "core/send_recv_schedule.h"
 #include "core/tree_broadcast_schedule.h"
 
@@ -33,6 +34,7 @@ std::unique_ptr<Schedule> make_all_reduce(const ScheduleRequest& request,
   const int per_node = placement.ranks_per_node;
   switch (request.algorithm) {
     case Algorithm::kRing:
+      if (request.one_step) return std::make_unique<RingStepSchedule>(plan(request.ranks), rings);
       return std::make_unique<RingSchedule>(plan(request.ranks), rings);
     case Algorithm::kTree:
       return std::make_unique<DoubleBinaryTreeSchedule>(plan(1), rings, per_node);

@@ -21,6 +21,7 @@ struct ScheduleRequest {
   Bytes slot_size{512 * 1024};
   // Of kListed; `count` is then a multiple of its chunks.
   std::shared_ptr<const ListedProgram> listed = nullptr;
+  bool one_step = false;  // of Communication
 };
 
 // For what core/collective_algorithms.h has; anything else has been refused before. reduce_scatter,

@@ -12,6 +12,7 @@
 
 #include "core/communication.h"
 #include "core/company.h"
+#include "core/ladder.h"
 #include "core/quantities.h"
 #include "core/uncertainty.h"
 #include "core/workload.h"
@@ -129,7 +130,8 @@ struct Measurement {
   std::vector<std::pair<std::string, std::string>> facts;
   int channels = 0;
   std::vector<std::vector<Rank>> rings;
-  std::vector<ResultRow> rows;  // one per size and half, out of place first
+  std::vector<ResultRow> rows;    // one per size and half, out of place first
+  std::vector<LadderRow> ladder;  // where it was asked for: size after size, from below
   std::vector<std::string> notes;
   // Sentences: why it ended before all rows were measured, the likeliest cause first, then what
   // others saw of it. Empty: it did not.

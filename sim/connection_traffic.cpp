@@ -192,6 +192,7 @@ ScheduleRequest schedule_request(const PredictionRequest& request, std::int64_t 
   asked.datatype = request.workload.datatype;
   asked.slot_size = request.communication.slot_size;
   asked.listed = request.communication.listed;
+  asked.one_step = request.communication.one_step;
   return asked;
 }
 
@@ -227,7 +228,8 @@ void walk_traffic(const PredictionRequest& request, const Schedule& chunks, Traf
 void count_traffic(const PredictionRequest& request, const Placement& placement, std::int64_t count,
                    TrafficSink& sink) {
   const bool ring = request.workload.collective == Collective::kAllReduce &&
-                    request.communication.algorithm == Algorithm::kRing;
+                    request.communication.algorithm == Algorithm::kRing &&
+                    !request.communication.one_step;
   if (ring) {
     count_rings(request, placement, count, sink);
   } else {

@@ -22,10 +22,11 @@ IdleRoute posted(const Fabric& fabric, const Route& links) {
 }  // namespace
 
 IdleConnection::IdleConnection(const Fabric& fabric, int ranks_per_node, const Hop& hop,
-                               Protocol protocol)
+                               Protocol protocol, WriteEnds ends)
     : node_(fabric.cluster().node),
       hop_(hop),
       protocol_(protocol),
+      ends_(ends),
       free_control_(fabric.cluster().network.kind == NetworkKind::kIdeal) {
   const auto node_of = [&](Rank rank) { return rank / ranks_per_node; };
   const auto gpu_of = [&](Rank rank) { return rank % ranks_per_node; };
@@ -70,10 +71,10 @@ void IdleConnection::make_routes(const Fabric& fabric, int from, int to, int rea
 
 void IdleConnection::make_copies(const Fabric& fabric, int from, int to, int reading,
                                  int destination) {
-  if (!hop_.staged_out && !hop_.staged_in) return;
+  if (!copies_out() && !copies_in()) return;
   const int out = fabric.host_socket(from, reading);
-  if (hop_.staged_out) out_ = IdleCopy(posted(fabric, copy_out_route(fabric, from, reading, out)));
-  if (!hop_.staged_in) return;
+  if (copies_out()) out_ = IdleCopy(posted(fabric, copy_out_route(fabric, from, reading, out)));
+  if (!copies_in()) return;
   // A peer's slice lies where its sender put it.
   const int in = by_nic() ? fabric.host_socket(to, destination) : out;
   const ReadRoutes reads = copy_in_routes(fabric, to, destination, in);
@@ -82,9 +83,10 @@ void IdleConnection::make_copies(const Fabric& fabric, int from, int to, int rea
                  node_.pcie_settings.max_read_request, reads.reading);
 }
 
-// From when data can be read until the receiver's kernel knows of it.
+// From when data can be read until the receiver's kernel knows of it, or its thread.
 Duration IdleConnection::until_told() const {
   if (polls_data(protocol_)) return {};
+  if (!ends_.kernels) return until_completed();
   return until_completed() + node_.gpu.flag_latency + destination_detour_;
 }
 
@@ -93,13 +95,15 @@ Duration IdleConnection::until_fetched() const {
   return nic.post + nic.doorbell + nic.wqe_fetch + source_detour_ * kDetoursOfPost;
 }
 
-std::int64_t IdleConnection::send(Bytes size) {
+std::int64_t IdleConnection::send(Bytes size, std::int64_t posted) {
   if (!by_nic()) return hop_.staged_out ? send_through_host(size.count) : send_to_peer(size.count);
   const bool relayed = hop_.relay_gpu >= 0;
-  std::int64_t told = (relayed ? relay_.pass({size.count}, 0).delivered : 0) + until_flag().ps;
-  if (hop_.staged_out) told = out_.pass(size.count, told + node_.gpu.copy_setup.ps);
+  std::int64_t told =
+      (relayed ? relay_.pass({size.count}, posted).delivered : posted) + until_flag().ps;
+  if (copies_out()) told = out_.pass(size.count, told + node_.gpu.copy_setup.ps);
   const std::int64_t written = send_by_nic(size.count, told + until_fetched().ps);
   if (!hop_.staged_in) return written;
+  if (!copies_in()) return written + until_told().ps;
   return copy_in(size.count, written + until_completed().ps);
 }
 
@@ -111,8 +115,8 @@ std::int64_t IdleConnection::send_through_host(std::int64_t size) {
 // From when the receiver's thread knows of the slice until its kernel does.
 std::int64_t IdleConnection::copy_in(std::int64_t size, std::int64_t from) {
   const std::int64_t there = in_.pass(size, from + node_.gpu.copy_setup.ps);
-  const Duration flag =
-      polls_data(protocol_) ? Duration{} : node_.gpu.flag_latency + destination_detour_;
+  const bool told_by_data = polls_data(protocol_) || !ends_.kernels;
+  const Duration flag = told_by_data ? Duration{} : node_.gpu.flag_latency + destination_detour_;
   return there + (node_.gpu.write_latency + flag).ps;
 }
 

@@ -15,15 +15,23 @@
 
 namespace gradhaul {
 
+// Who posts what is sent, and where it lies.
+struct WriteEnds {
+  // Kernels, which tell threads of the host and are told by them; else these threads alone.
+  bool kernels = true;
+  // In the memory of the host: as what is staged (core/gpudirect.h), but without the copies.
+  bool host_memory = false;
+};
+
 class IdleConnection {
  public:
   // Throws SimulationError where there is no path.
   IdleConnection(const Fabric& fabric, int ranks_per_node, const Hop& hop,
-                 Protocol protocol = Protocol::kSimple);
+                 Protocol protocol = Protocol::kSimple, WriteEnds ends = {});
 
-  // The next data message, flags of its lines included, posted at 0: when the receiver's kernel may
-  // read it.
-  std::int64_t send(Bytes size);
+  // The next data message, flags of its lines included, posted at `posted`: when the receiver's
+  // kernel may read it, or its thread where there are no kernels.
+  std::int64_t send(Bytes size, std::int64_t posted = 0);
   // When the sender knows that the last one is written.
   std::int64_t done() const { return done_; }
   // Instead of data: the credit for a slot, posted at 0 and travelling this way; when it may be
@@ -43,7 +51,11 @@ class IdleConnection {
   void make_copies(const Fabric& fabric, int from, int to, int reading, int destination);
   Duration until_told() const;
   Duration until_completed() const { return node_.nic.completion + destination_detour_; }
-  Duration until_flag() const { return node_.gpu.flag_latency + source_detour_; }
+  Duration until_flag() const {
+    return ends_.kernels ? node_.gpu.flag_latency + source_detour_ : Duration{};
+  }
+  bool copies_out() const { return hop_.staged_out && !ends_.host_memory; }
+  bool copies_in() const { return hop_.staged_in && !ends_.host_memory; }
   Duration until_fetched() const;
   std::int64_t send_to_peer(std::int64_t size);
   std::int64_t send_through_host(std::int64_t size);
@@ -58,6 +70,7 @@ class IdleConnection {
   const Node& node_;
   Hop hop_;
   Protocol protocol_;
+  WriteEnds ends_;
   bool free_control_;  // the ideal network: credits and acknowledgements cost nothing
   IdleRoute peer_;
   IdleRoute relay_;
