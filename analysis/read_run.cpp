@@ -11,6 +11,7 @@
 
 #include "analysis/input_error.h"
 #include "analysis/json_text.h"
+#include "analysis/ladder_file.h"
 #include "analysis/log_lines.h"
 #include "analysis/nccl_debug_log.h"
 #include "analysis/nccl_tests_json.h"
@@ -51,6 +52,11 @@ ComparedRun read_json(std::istream& stream, std::string text, const std::string&
       parse_json_text(text, source, {"times_us", "per_process_max_times_us"});
   if (is_result_file(json)) return read_result_file(json, source);
   if (is_nccl_tests_json(json)) return read_nccl_tests_json(json, source);
+  if (is_ladder_json(json)) {
+    throw InputError({source, 1, 1},
+                     "it is a ladder (--ladder), which only another ladder stands beside; name "
+                     "two files");
+  }
   throw InputError({source, 1, 1},
                    fmt::format("it is JSON, but none that is known here; expected {}", kKnown));
 }

@@ -45,6 +45,15 @@ void add_plot(CLI::App* command, std::string& path, std::string& kind,
       ->capture_default_str();
 }
 
+// `without`: what is about rows of a table alone.
+void add_ladder(CLI::App* command, bool& ladder, std::initializer_list<const char*> without) {
+  CLI::Option* flag =
+      command->add_flag("--ladder", ladder,
+                        "What each layer gives by itself, from below: link, pair of ranks, ring "
+                        "step, collective; for compare with another ladder");
+  for (const char* option : without) flag->excludes(command->get_option(option));
+}
+
 void add_trace(CLI::App* command, TraceOptions& trace) {
   const char* const group = "Traces (packet by packet, as --no-skip)";
   const auto add = [&](const char* name, auto& value, const std::string& help, const char* form) {
@@ -106,6 +115,8 @@ void add_predict(CLI::App& app, CommandLine& line) {
   add_progress(command, line);
   add_trace(command, line.predict.trace);
   add_capture(command, line.predict.capture);
+  add_ladder(command, line.predict.ladder,
+             {"--csv", "--plot", "--uncertainty", "--trace", "--pcap"});
 }
 
 void add_explain(CLI::App& app, CommandLine& line) {
@@ -189,6 +200,13 @@ void add_measure(CLI::App& app, CommandLine& line) {
       ->type_name("TIME");
   command->add_option("--json", measure.json, "Write the result file")->type_name("FILE");
   command->add_option("--csv", measure.csv, "Write the rows")->type_name("FILE");
+  add_ladder(command, measure.ladder, {"--csv"});
+  command
+      ->add_flag("--pairs", measure.pairs,
+                 "Writes between all pairs of nodes instead, in rounds: a matrix, and who is "
+                 "suspect")
+      ->excludes(command->get_option("--csv"))
+      ->excludes(command->get_option("--ladder"));
   add_progress(command, line);
   command->add_flag("--started-by-measure", measure.started_by_measure)->group("");
 }

@@ -14,6 +14,7 @@
 #include "analysis/read_run.h"
 #include "analysis/write_file_whole.h"
 #include "scenarios/exit_status.h"
+#include "scenarios/ladder_command.h"
 #include "scenarios/result_files_command.h"
 
 namespace gradhaul {
@@ -66,6 +67,7 @@ int compare_files(const CompareOptions& options, const CommandContext& context) 
   const ResultFiles files{options.json, options.csv};
   check_result_files(files);
   const Picture picture(options.picture, {"auto"}, context);
+  if (const auto status = compare_ladder_files(options, *tolerance, context)) return *status;
   ComparedRun predicted = read_run_file(options.predicted);
   ComparedRun measured = read_run_file(options.measured);
   const Comparison comparison = compare(std::move(predicted), std::move(measured), *tolerance);

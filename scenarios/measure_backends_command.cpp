@@ -27,10 +27,13 @@ namespace gradhaul {
 namespace {
 
 using std::chrono::milliseconds;
+using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
 
 // For a half row without a given number of iterations.
 constexpr auto kBudget = 2s;
+// For each of the three measurements of a round of pairs: of 64 nodes there are 63 rounds.
+constexpr auto kPairBudget = 200ms;
 // What a host fills, copies and compares in a second at the least, all ranks together.
 constexpr double kSlowestMemory = 200e6;
 
@@ -48,7 +51,11 @@ MeasureRequest request_of(const MeasureOptions& options, const MeasurePlan& plan
   request.workload = plan.scenario.workload;
   request.communication = plan.scenario.communication;
   request.chosen = plan.chosen;
-  request.series = {.iterations = options.iterations, .warmup = options.warmup, .budget = kBudget};
+  request.ladder = options.ladder;
+  request.pairs = plan.pairs;
+  request.series = {.iterations = options.iterations,
+                    .warmup = options.warmup,
+                    .budget = plan.pairs ? kPairBudget : kBudget};
   request.timeout = plan.timeout;
   request.interrupted = &interrupted;
   return request;
@@ -64,7 +71,8 @@ milliseconds meeting_deadline(const MeasurePlan& plan) {
 }
 
 // All ranks as threads of this process.
-Measurement measure_threads(const MeasureOptions& options, const MeasurePlan& plan) {
+Measurement measure_threads(const MeasureOptions& options, const MeasurePlan& plan,
+                            std::vector<PairTime>& pairs) {
   MeasureRequest request = request_of(options, plan, catch_interruption());
   ProgressBar progress(options.progress);
   ThreadGroup group(plan.ranks, meeting_deadline(plan));
@@ -76,6 +84,7 @@ Measurement measure_threads(const MeasureOptions& options, const MeasurePlan& pl
     HostRankMemory memory;
     MeasureRequest mine = request;
     if (rank == 0) mine.progress = &progress;
+    if (rank == 0) mine.pair_times = &pairs;
     Measurement measured = measure(mine, {exchange, endpoints, memory});
     if (rank == 0) result = std::move(measured);
   };
@@ -122,9 +131,10 @@ class ProcessRank {
                        plan.scenario.workload.collective);
   }
 
-  Measurement run() {
+  Measurement run(std::vector<PairTime>& pairs) {
     const std::unique_ptr<TcpExchange> exchange = meet();
     MeasureRequest request = request_of(options_, plan_, interrupted_);
+    request.pair_times = &pairs;
     std::optional<ProgressBar> progress;
     if (plan_.rank == 0) request.progress = &progress.emplace(options_.progress);
     const std::unique_ptr<EndpointMaker> network = make_endpoints(*exchange);
@@ -266,12 +276,13 @@ RunCost cost_since(std::chrono::steady_clock::time_point start) {
 
 }  // namespace
 
-Measurement measure_with_backend(const MeasureOptions& options, const MeasurePlan& plan) {
+Measurement measure_with_backend(const MeasureOptions& options, const MeasurePlan& plan,
+                                 std::vector<PairTime>& pairs) {
   const auto known = std::find(kBackends.begin(), kBackends.end(), options.backend);
   if (known == kBackends.end()) refuse_backend(options.backend);
   const auto start = std::chrono::steady_clock::now();
-  Measurement measured = options.backend == "loopback" ? measure_threads(options, plan)
-                                                       : ProcessRank(options, plan).run();
+  Measurement measured = options.backend == "loopback" ? measure_threads(options, plan, pairs)
+                                                       : ProcessRank(options, plan).run(pairs);
   measured.backend = options.backend;
   measured.cost = cost_since(start);
   return measured;

@@ -24,7 +24,9 @@ class RendezvousFailed : public std::runtime_error {
 };
 
 // Throws ConfigError where there is no such backend, RanksDisagree and RendezvousFailed before
-// anything is measured. What fails later stands in the result.
-Measurement measure_with_backend(const MeasureOptions& options, const MeasurePlan& plan);
+// anything is measured. What fails later stands in the result. Where pairs are measured, `pairs` is
+// where this process puts their times.
+Measurement measure_with_backend(const MeasureOptions& options, const MeasurePlan& plan,
+                                 std::vector<PairTime>& pairs);
 
 }  // namespace gradhaul

@@ -12,8 +12,10 @@
 #include "core/protocol.h"
 #include "scenarios/exit_status.h"
 #include "scenarios/guarded_command.h"
+#include "scenarios/ladder_command.h"
 #include "scenarios/measure_backends_command.h"
 #include "scenarios/measure_plan.h"
+#include "scenarios/pairs_command.h"
 #include "scenarios/result_files_command.h"
 #include "sim/plan_choice.h"
 
@@ -130,13 +132,26 @@ void refuse_flags(const MeasurePlan& plan) {
 int measure_scenario(const MeasureOptions& options, const CommandContext& context) {
   MeasurePlan plan = plan_of(options, context);
   refuse_flags(plan);
+  if (options.ladder) require_ladder(plan.scenario);
   const std::vector<std::vector<PlanWay>> weighed = choose_plans(plan);
   const bool speaks = plan.rank == 0;
   if (speaks) check_result_files({options.json, options.csv});
-  Measurement measurement = measure_with_backend(options, plan);
+  if (options.pairs) plan.pairs = pair_settings(plan, options.backend);
+  std::vector<PairTime> pairs;
+  Measurement measurement = measure_with_backend(options, plan, pairs);
   if (!speaks) return judge_elsewhere(options, measurement);
+  if (options.pairs) {
+    // All of them, or none where the run failed or was interrupted.
+    if (pairs.empty()) return judge(plan, measurement);
+    measurement.notes.insert(measurement.notes.begin(), plan.notes.begin(), plan.notes.end());
+    return tell_pairs(plan, *plan.pairs, options.json, pairs, measurement, context);
+  }
   complete_notes(plan, measurement);
   tell_choices(plan, weighed, measurement);
+  if (options.ladder) {
+    const Ladder ladder = measured_ladder(plan.scenario, measurement);
+    return tell_ladder(ladder, options.json, context) ? judge(plan, measurement) : kRunFailed;
+  }
   const RunDescription run = describe_run(plan.scenario.cluster, plan.scenario.communication,
                                           plan.scenario.name, context.version);
   const bool printed = print(report(measurement, run));

@@ -25,6 +25,8 @@ struct MeasureOptions {
   std::string timeout = "30s";
   std::string json;  // empty: none is written
   std::string csv;
+  bool ladder = false;
+  bool pairs = false;
   ProgressMode progress = ProgressMode::kAuto;
   // This process is one of several that a measure on this host started by itself.
   bool started_by_measure = false;

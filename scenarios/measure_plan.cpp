@@ -116,6 +116,8 @@ std::vector<std::pair<std::string, std::string>> agreed_values(const MeasureOpti
       {"--iterations", count(options.iterations)},
       {"--warmup", count(options.warmup)},
       {"--within-node", options.within_node},
+      {"--ladder", options.ladder ? "on" : "off"},
+      {"--pairs", options.pairs ? "on" : "off"},
   };
   if (const auto& listed = plan.scenario.communication.listed) {
     values.emplace_back("file of communication.algorithm (sha256)", listed->digest);
@@ -189,7 +191,8 @@ MeasurePlan plan_of(const MeasureOptions& options, const CommandContext& context
     }
   }
   check_place(options, plan);
-  check_memory(plan);
+  // Pairs write one slice over and over.
+  if (!options.pairs) check_memory(plan);
   plan.agreed = agreed_values(options, plan, context);
   return plan;
 }

@@ -4,10 +4,12 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/pair_time.h"
 #include "scenarios/command_context.h"
 #include "scenarios/measure_options.h"
 #include "scenarios/scenario.h"
@@ -29,6 +31,7 @@ struct MeasurePlan {
   std::string rendezvous;  // empty: rank 0 chooses, since it starts the others
   std::chrono::nanoseconds timeout{};
   std::vector<std::string> notes;
+  std::optional<PairSettings> pairs;  // instead of the collective
   // Where plans are chosen: for each size its own.
   std::vector<Communication> chosen;
   // What must be the same on all ranks.

@@ -12,6 +12,7 @@
 #include "scenarios/exit_status.h"
 #include "scenarios/guarded_command.h"
 #include "scenarios/interruption.h"
+#include "scenarios/ladder_command.h"
 #include "scenarios/result_files_command.h"
 #include "scenarios/scenario.h"
 #include "scenarios/step_command.h"
@@ -57,21 +58,28 @@ bool records(const PredictOptions& options) {
   return !options.trace.file.empty() || !options.capture.folder.empty();
 }
 
+// Complains where it has not.
+bool has_what_is_asked(const Scenario& scenario, const PredictOptions& options) {
+  if (options.ladder) require_ladder(scenario);
+  if (is_of_several(scenario) && records(options)) {
+    complain(
+        "--trace and --pcap are not available for training steps, programs, jobs and background "
+        "traffic in this version");
+    return false;
+  }
+  if (scenario.training_step && options.uncertainty) {
+    complain("--uncertainty is not available for training steps in this version");
+    return false;
+  }
+  return true;
+}
+
 int predict_scenario(const PredictOptions& options, const CommandContext& context) {
   const Scenario scenario = read_scenario({options.scenario, options.settings, context.library});
   check_result_files({options.json, options.csv, options.trace.file});
   PredictionRequest request = request_of(scenario);
   request.skip_recurrences = !options.no_skip;
-  if (is_of_several(scenario) && records(options)) {
-    complain(
-        "--trace and --pcap are not available for training steps, programs, jobs and background "
-        "traffic in this version");
-    return kBadInput;
-  }
-  if (scenario.training_step && options.uncertainty) {
-    complain("--uncertainty is not available for training steps in this version");
-    return kBadInput;
-  }
+  if (!has_what_is_asked(scenario, options)) return kBadInput;
   const Picture picture(options.picture, result_picture_kinds(), context);
   if (scenario.training_step) {
     request.interrupted = &catch_interruption();
@@ -94,6 +102,11 @@ int predict_scenario(const PredictOptions& options, const CommandContext& contex
     }
   }
   complete_notes(scenario, prediction);
+  if (options.ladder) {
+    request.progress = nullptr;
+    const Ladder ladder = predicted_ladder(scenario, request, prediction);
+    return tell_ladder(ladder, options.json, context) ? judge(scenario, prediction) : kRunFailed;
+  }
   bool varied = true;
   if (options.uncertainty && !prediction.rows.empty() && !prediction.interrupted) {
     varied = add_uncertainty(scenario, options, context, *request.interrupted, prediction);

@@ -26,6 +26,7 @@ struct PredictOptions {
   ProgressMode progress = ProgressMode::kAuto;
   bool no_skip = false;
   bool uncertainty = false;
+  bool ladder = false;
 };
 
 // Notes of the reader first, in the order in which things happened; then those of the busbw bound,

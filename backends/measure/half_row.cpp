@@ -46,7 +46,8 @@ HalfRow::HalfRow(const MeasureRequest& request, const Communication& communicati
                              .count = count,
                              .datatype = request.workload.datatype,
                              .slot_size = slot_size,
-                             .listed = communication.listed},
+                             .listed = communication.listed,
+                             .one_step = communication.one_step},
                             placement);
   run_.engine = {request.workload.datatype, request.workload.reduction, communication.slots,
                  slot_size};
@@ -55,22 +56,28 @@ HalfRow::HalfRow(const MeasureRequest& request, const Communication& communicati
               std::to_string(size.count) + " bytes" + (in_place ? " in place" : "");
 }
 
+std::optional<HalfRow::Times> HalfRow::times() {
+  const std::unique_ptr<Endpoint> endpoint = make_endpoint();
+  CollectiveRun run(*schedule_, run_, rank_.exchange, *endpoint, rank_.memory);
+  return timed(run, kTimedSalt, request_.series);
+}
+
 std::optional<ResultRow> HalfRow::measure() {
   const std::unique_ptr<Endpoint> endpoint = make_endpoint();
   facts_ = endpoint->facts();
-  fill(kTimedSalt);
   CollectiveRun run(*schedule_, run_, rank_.exchange, *endpoint, rank_.memory);
-  const IterationSeries::Runner runner{[&] { run.prepare(); }, [&] { return run.run(); }};
-  const auto times =
-      IterationSeries(rank_.exchange, request_.series, request_.interrupted).times(runner);
+  const auto times = timed(run, kTimedSalt, request_.series);
   if (!times) return std::nullopt;
   // Once more, with data that no iteration before left anywhere.
-  fill(kCheckedSalt);
-  const SeriesSettings once{.iterations = 1, .warmup = 0};
-  if (!IterationSeries(rank_.exchange, once, request_.interrupted).times(runner)) {
-    return std::nullopt;
-  }
+  if (!timed(run, kCheckedSalt, {.iterations = 1, .warmup = 0})) return std::nullopt;
   return row_of(*times, count_wrong(kCheckedSalt), run.bytes_sent());
+}
+
+std::optional<HalfRow::Times> HalfRow::timed(CollectiveRun& run, std::uint64_t salt,
+                                             const SeriesSettings& series) {
+  fill(salt);
+  return IterationSeries(rank_.exchange, series, request_.interrupted)
+      .times({[&] { run.prepare(); }, [&] { return run.run(); }});
 }
 
 std::unique_ptr<Endpoint> HalfRow::make_endpoint() {

@@ -21,6 +21,8 @@ class HalfRow {
   HalfRow(const MeasureRequest& request, const Communication& communication,
           const Placement& placement, const RankResources& rank, Bytes size, bool in_place);
 
+  // Of its iterations alone; what comes out is not looked at. As measure() otherwise.
+  std::optional<std::vector<std::chrono::nanoseconds>> times();
   // Nothing where a rank was interrupted. Throws RankFailed, OthersFailed, ExchangeError,
   // std::bad_alloc.
   std::optional<ResultRow> measure();
@@ -28,6 +30,10 @@ class HalfRow {
   const std::vector<std::pair<std::string, std::string>>& facts() const { return facts_; }
 
  private:
+  using Times = std::vector<std::chrono::nanoseconds>;
+
+  // Fills in, and runs as often as `series` says.
+  std::optional<Times> timed(CollectiveRun& run, std::uint64_t salt, const SeriesSettings& series);
   std::unique_ptr<Endpoint> make_endpoint();
   void fill(std::uint64_t salt);
   std::int64_t count_wrong(std::uint64_t salt);

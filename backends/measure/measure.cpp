@@ -6,6 +6,8 @@
 #include "backends/bootstrap/failure_order.h"
 #include "backends/bootstrap/wire_bytes.h"
 #include "backends/measure/half_row.h"
+#include "backends/measure/measure_ladder.h"
+#include "backends/measure/measure_pairs.h"
 #include "backends/measure/rank_failed.h"
 #include "core/placement.h"
 
@@ -26,7 +28,11 @@ class RankMeasurement {
 
   Measurement run() {
     try {
-      run_rows();
+      if (request_.pairs) {
+        run_pairs();
+      } else {
+        run_rows();
+      }
     } catch (const RankFailed& failed) {
       give_up(failed.failure());
     } catch (const OthersFailed& failed) {
@@ -61,6 +67,12 @@ class RankMeasurement {
     }
   }
 
+  void run_pairs() {
+    const auto times = measure_pairs(request_, rank_);
+    measured_.interrupted = !times;
+    if (times && request_.pair_times != nullptr) *request_.pair_times = *times;
+  }
+
   void run_rows() {
     const bool in_place_too = runs_in_place(request_.workload.collective, request_.communication);
     const std::size_t halves = request_.workload.sizes.size() * (in_place_too ? 2 : 1);
@@ -71,6 +83,12 @@ class RankMeasurement {
       if (own) take_place(communication);
       const std::int64_t element = size_of(request_.workload.datatype).count;
       const Bytes size{asked.count / element * element};
+      std::optional<std::vector<LadderRow>> rungs;
+      if (request_.ladder) {
+        rungs = measure_rungs(request_, placement_, rank_, size);
+        measured_.interrupted = !rungs;
+        if (!rungs) return;
+      }
       // A size is finished when both of its halves are.
       std::vector<ResultRow> rows;
       for (const bool in_place : {false, true}) {
@@ -87,6 +105,9 @@ class RankMeasurement {
         rows.push_back(*row);
       }
       measured_.rows.insert(measured_.rows.end(), rows.begin(), rows.end());
+      if (!rungs) continue;
+      rungs->push_back(collective_rung(request_, placement_, rows.front()));
+      measured_.ladder.insert(measured_.ladder.end(), rungs->begin(), rungs->end());
     }
   }
 

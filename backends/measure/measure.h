@@ -14,6 +14,7 @@
 #include "backends/measure/rank_memory.h"
 #include "core/cluster.h"
 #include "core/communication.h"
+#include "core/pair_time.h"
 #include "core/prediction_request.h"
 #include "core/result.h"
 #include "core/workload.h"
@@ -26,6 +27,12 @@ struct MeasureRequest {
   Communication communication;
   // Where plans were chosen: for each size of the workload its own; empty: `communication` for all.
   std::vector<Communication> chosen;
+  // The rungs below the collective too (core/ladder.h); takes several nodes.
+  bool ladder = false;
+  // Instead of the collective, writes between all pairs of nodes, into `pair_times` where there is
+  // such a place (backends/measure/measure_pairs.h).
+  std::optional<PairSettings> pairs;
+  std::vector<PairTime>* pair_times = nullptr;
   SeriesSettings series;               // of each half of a row
   std::chrono::nanoseconds timeout{};  // without any progress
   ProgressSink* progress = nullptr;    // of this rank

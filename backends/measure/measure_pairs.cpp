@@ -1,0 +1,96 @@
+#include "backends/measure/measure_pairs.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "backends/measure/write_stream.h"
+#include "core/tournament.h"
+
+namespace gradhaul {
+namespace {
+
+using std::chrono::nanoseconds;
+using Pairs = std::vector<std::pair<int, int>>;  // from, to
+
+Pairs turned(const Pairs& pairs) {
+  Pairs other;
+  for (const auto& [from, to] : pairs) other.emplace_back(to, from);
+  return other;
+}
+
+class PairMeasurement {
+ public:
+  PairMeasurement(const MeasureRequest& request, const RankResources& rank)
+      : request_(request), rank_(rank) {}
+
+  // Whether it was not interrupted.
+  bool run() {
+    for (int nic = 0; nic < request_.pairs->nics; ++nic) {
+      for (const Pairs& pairs : tournament(request_.cluster.nodes)) {
+        if (!run_round(nic, pairs)) return false;
+      }
+    }
+    return true;
+  }
+
+  std::vector<PairTime> times() const {
+    std::vector<PairTime> times;
+    for (const auto& [key, time] : times_) times.push_back(time);
+    return times;
+  }
+
+ private:
+  bool run_round(int nic, const Pairs& pairs) {
+    const Pairs back = turned(pairs);
+    Pairs both = pairs;
+    both.insert(both.end(), back.begin(), back.end());
+    return run_stream(nic, pairs, &PairTime::one_way) &&
+           run_stream(nic, back, &PairTime::one_way) && run_stream(nic, both, &PairTime::both_ways);
+  }
+
+  bool run_stream(int nic, const Pairs& pairs, Duration PairTime::*field) {
+    const int per_node = request_.cluster.ranks_per_node;
+    WriteStreamSettings settings;
+    for (const auto& [from, to] : pairs) {
+      settings.writes.push_back(
+          {.channel = nic, .source = from * per_node, .destination = to * per_node});
+    }
+    settings.size = request_.pairs->size;
+    settings.slice = std::min(settings.size, request_.communication.slot_size);
+    settings.slots = request_.pairs->slots;
+    settings.queue_pairs = request_.communication.queue_pairs;
+    settings.timeout = request_.timeout;
+    WriteStream stream(settings, rank_.exchange, rank_.endpoints, rank_.memory);
+    const auto by_iteration = stream.times(request_.series, request_.interrupted);
+    if (!by_iteration) return false;
+    for (const auto& [from, to] : pairs) {
+      std::vector<nanoseconds> times;
+      for (const std::vector<nanoseconds>& iteration : *by_iteration) {
+        times.push_back(std::max(iteration[static_cast<std::size_t>(from * per_node)],
+                                 iteration[static_cast<std::size_t>(to * per_node)]));
+      }
+      PairTime& time = times_[{nic, from, to}];
+      time.nic = nic;
+      time.from = from;
+      time.to = to;
+      time.*field = summary_of(times).p50;
+    }
+    return true;
+  }
+
+  const MeasureRequest& request_;
+  const RankResources& rank_;
+  std::map<std::tuple<int, int, int>, PairTime> times_;
+};
+
+}  // namespace
+
+std::optional<std::vector<PairTime>> measure_pairs(const MeasureRequest& request,
+                                                   const RankResources& rank) {
+  PairMeasurement pairs(request, rank);
+  if (!pairs.run()) return std::nullopt;
+  return pairs.times();
+}
+
+}  // namespace gradhaul

@@ -1,0 +1,20 @@
+#pragma once
+
+// Writes between all pairs of nodes, in rounds in which each node is in one pair
+// (core/tournament.h): from one to the other, back, and both ways at once. This is one rank's part,
+// and all run it at once; the first rank of each node writes, the others look on.
+
+#include <optional>
+#include <vector>
+
+#include "backends/measure/measure.h"
+#include "core/pair_time.h"
+
+namespace gradhaul {
+
+// By NIC, then by the node that sends, then by the one that receives; the same on every rank.
+// Nothing where a rank was interrupted. Throws as WriteStream::times().
+std::optional<std::vector<PairTime>> measure_pairs(const MeasureRequest& request,
+                                                   const RankResources& rank);
+
+}  // namespace gradhaul
