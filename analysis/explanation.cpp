@@ -141,7 +141,7 @@ std::string part_line(Duration time, Duration whole, const std::string& what) {
 
 // For whoever meets these words for the first time.
 std::string_view cause_explained(std::string_view cause) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kWords{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kWords{
       {{"busy", "moving data: a faster link, kernel or memory shortens it"},
        {"credits",
         "waiting for credits: a sender sends only what the receiver has promised room for"},
@@ -161,6 +161,13 @@ std::string_view cause_explained(std::string_view cause) {
         "kernel and host flags: the GPU's kernel and the host tell each other by memory"},
        {"starting copies",
         "starting copies: the host tells the GPU to copy a slice to or from host memory"},
+       {"communication thread",
+        "communication thread: the one of each rank posts and polls for all of its channels, one "
+        "thing after the other"},
+       {"interrupt and wake-up",
+        "interrupt and wake-up: a thread that sleeps is woken for what has come"},
+       {"registering memory",
+        "registering memory: pages are pinned, and the NIC is told where they lie"},
        {"kernel launch", "kernel launch: the collective's kernel starts on the GPU, once"},
        {"slot credits",
         "waiting for a free receive slot: the peer has not yet emptied the buffers it lent"}}};

@@ -17,6 +17,7 @@ namespace {
 constexpr double kWorthTrying = 1e-3;
 constexpr std::int64_t kLargestMtu = 4096;
 constexpr std::int64_t kLargestPayload = 4096;
+constexpr Bytes kLargePage{2 << 20};
 
 // What the path spends, in ps, by cause and kind of resource.
 class PathTimes {
@@ -215,6 +216,16 @@ class Reckoning {
     offer(Knob::kCompletion, path_.of("completion") / 2);
     offer(Knob::kFlags, path_.of("kernel and host flags") / 2);
     offer(Knob::kLaunch, path_.of("kernel launch") / 2);
+    const double registering = path_.of("registering memory");
+    offer(Knob::kRegisterOnce, registering);
+    if (communication_.registration.page < kLargePage) offer(Knob::kPageSize, registering / 2);
+    offer(Knob::kPolling, path_.of("interrupt and wake-up"));
+    offer(Knob::kThreadStep, path_.of("communication thread") / 2);
+    if (communication_.blue_flame.count == 0) {
+      const NicModel& nic = cluster_.node.nic;
+      offer(Knob::kBlueFlame, path_.of("post and doorbell") *
+                                  share_of(nic.wqe_fetch, nic.post + nic.doorbell + nic.wqe_fetch));
+    }
   }
 
   void slots() {

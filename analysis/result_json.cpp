@@ -71,6 +71,8 @@ Json row_json(const ResultRow& row) {
   json["wrong"] = nullptr;
   json["in_place"] = nullptr;
   json["bytes_sent_per_rank"] = row.bytes_sent_per_rank.count;
+  if (row.setup.ps > 0) json["setup_us"] = microseconds(row.setup);
+  if (row.cpu_cores > 0) json["cpu_cores"] = finite(row.cpu_cores);
   json["limited_by"] = row.limited_by;
   json["parts_us"] = parts_json(row);
   if (!row.job.empty()) json["job"] = row.job;

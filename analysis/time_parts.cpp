@@ -62,7 +62,7 @@ std::vector<PartGroup> grouped_parts(const ResultRow& row) {
 
 std::string cause_in_words(const std::string& cause, const std::string& resource) {
   if (cause == "busy" && resource.find(".reduce") != std::string::npos) return "reducing";
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 13> kWords{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kWords{
       {{"busy", "moving data, or waiting for its turn"},
        {"credits", "waiting for credits of the receiving end"},
        {"paused", "paused by the receiving end, whose buffer was full (PFC)"},
@@ -74,6 +74,8 @@ std::string cause_in_words(const std::string& cause, const std::string& resource
        {"slot credits", "waiting for a free receive slot"},
        {"late start", "waiting for a rank that starts later"},
        {"starting copies", "starting copies between GPU and host memory"},
+       {"communication thread", "communication thread, at work or at something else first"},
+       {"registering memory", "registering memory with NICs"},
        {"compute", "computing"},
        {"compute beside collectives", "computing beside the kernels of collectives"}}};
   for (const auto& [name, words] : kWords) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/gpudirect.h"
+#include "core/memory_registration.h"
 #include "core/quantities.h"
 
 namespace gradhaul {
@@ -54,6 +55,20 @@ struct Communication {
   int timeout = 20;
   int retry = 7;
   GpuDirect gpudirect = GpuDirect::kOn;
+  // Each rank has a communication thread on the host, which posts what goes by a NIC and handles
+  // its completions, one after the other. Whether it registers a message's memory anew for each
+  // collective, before its first post; else that is done once, before the first.
+  bool registers_each_transfer = false;
+  RegistrationCosts registration = kGpuRegistration;
+  // Whether it sleeps when it has nothing to do, and what then passes from an interrupt until it
+  // runs; else it polls.
+  bool sleeps = false;
+  Duration wake_up;
+  // What each post and each completion takes it beside what the NIC's model says.
+  Duration thread_step;
+  // Messages of up to so many bytes are posted as one work request that is written to the NIC with
+  // the doorbell (BlueFlame), which then need not fetch it.
+  Bytes blue_flame;
   RingOrder ring_order = RingOrder::kBalanced;
   // kListed: one ring for all channels, or one for each channel.
   std::vector<std::vector<Rank>> listed_rings;

@@ -45,6 +45,11 @@ enum class Knob : std::uint8_t {
   kRelaxedOrdering,
   kHostMemoryRate,  // of each socket
   kCopySetup,       // of copies between GPU and host memory
+  kRegisterOnce,    // instead of for each transfer
+  kPageSize,        // of registered memory: the largest
+  kPolling,         // instead of sleeping until an interrupt
+  kThreadStep,      // what posts and completions take a communication thread
+  kBlueFlame,       // work requests written with the doorbell
 };
 
 }  // namespace gradhaul

@@ -56,7 +56,11 @@ struct ResultRow {
   DataType datatype = DataType::kFp32;
   Reduction reduction = Reduction::kSum;
   Duration time;
-  Bytes bytes_sent_per_rank;    // the largest over ranks
+  Bytes bytes_sent_per_rank;  // the largest over ranks
+  // Before the first collective: a rank registers its message's memory. 0: it does so each time, or
+  // nothing goes by a NIC.
+  Duration setup;
+  double cpu_cores = 0;         // that communication threads keep busy, of the busiest node
   std::string limited_by;       // "node0.nic0 (32 equal)", "latency", "slots"
   std::vector<TimePart> parts;  // add up to time; sorted, the largest first
   std::string job;              // whose it is, where there are several

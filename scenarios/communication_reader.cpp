@@ -11,6 +11,7 @@
 #include "core/nccl_profile.h"
 #include "core/protocol.h"
 #include "core/workload_names.h"
+#include "scenarios/communication_thread_reader.h"
 #include "scenarios/did_you_mean.h"
 #include "scenarios/listed_algorithm_reader.h"
 
@@ -258,15 +259,9 @@ void read_gpudirect(MappingReader& reader, const Cluster* cluster, Communication
                             cluster->node.name));
 }
 
-// Keys that later versions will honour; each has its one value here, that of NCCL 2.x where NCCL
-// has such a thing (NCCL documentation, environment variables).
-void read_fixed(MappingReader& reader) {
-  reader.fixed("transport", "rdma", {"tcp"});
-  reader.fixed("completion", "polling", {"interrupt"});
-  reader.fixed("registration", "once", {"per_transfer"});
-}
-
 void read_queue_pair_settings(MappingReader& reader, Communication& communication) {
+  // Keys that later versions will honour; each has its one value here, that of NCCL 2.x where NCCL
+  // has such a thing (NCCL documentation, environment variables).
   reader.fixed("traffic_class", "0");
   reader.fixed("service_level", "0");
   communication.timeout = static_cast<int>(reader.count(
@@ -276,7 +271,6 @@ void read_queue_pair_settings(MappingReader& reader, Communication& communicatio
       "retry", {.otherwise = {"7", false, "as NCCL_IB_RETRY_CNT"}, .least = 0, .most = 7}));
   reader.fixed("rnr_timer", "12");
   reader.fixed("split_over_queue_pairs", "false", {"true"});
-  reader.fixed("page_size", "auto");
   reader.fixed("thread_placement", "auto");
 }
 
@@ -306,7 +300,8 @@ Communication read_communication(MappingReader& reader, const Workload& workload
     check_listed_program(reader, "algorithm", communication.listed, communication.slots);
   }
   read_gpudirect(reader, cluster, communication);
-  read_fixed(reader);
+  reader.fixed("transport", "rdma", {"tcp"});
+  read_communication_thread(reader, cluster, communication);
   read_ring_order(reader, cluster, communication);
   read_queue_pair_settings(reader, communication);
   reader.finish();

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "core/listed_program.h"
+#include "scenarios/communication_thread_reader.h"
 #include "scenarios/quantity.h"
 
 namespace gradhaul {
@@ -160,6 +161,12 @@ void refuse_simulated_only(const Scenario& scenario) {
     problems.add(whole,
                  "measure takes a cluster as it is; faults are simulated (gradhaul predict), and "
                  "--set cluster.faults=[] leaves them out");
+  }
+  if (const std::string threads = what_threads_do(scenario.communication); !threads.empty()) {
+    problems.add(whole, fmt::format("measure registers memory once and has no use for {}, which "
+                                    "are simulated (gradhaul predict); --rdma completion=events "
+                                    "has the verbs backend sleep",
+                                    threads));
   }
   if (!problems.empty()) throw ConfigError(problems.sorted());
 }

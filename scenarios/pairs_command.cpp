@@ -24,6 +24,7 @@ void predict_pairs(const Cluster& cluster, const Communication& communication, P
     pair.size = matrix.settings.size;
     pair.slice = std::min(pair.size, communication.slot_size);
     pair.slots = matrix.settings.slots;
+    pair.blue_flame = communication.blue_flame;
     pair.host_memory = true;
     matrix.predicted.push_back(pair_write_time(fabric, cluster.ranks_per_node, pair));
   }

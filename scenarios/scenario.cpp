@@ -15,6 +15,7 @@
 #include "scenarios/background_reader.h"
 #include "scenarios/cluster_reader.h"
 #include "scenarios/communication_reader.h"
+#include "scenarios/communication_thread_reader.h"
 #include "scenarios/goal_reader.h"
 #include "scenarios/job_reader.h"
 #include "scenarios/listed_algorithm_reader.h"
@@ -111,6 +112,10 @@ void read_simulation(MappingReader reader, bool understood, Scenario& scenario) 
     reader.report_together({"simulation.fidelity", "cluster.faults"},
                            "faults: only fidelity packet loses packets (bit_error_rate, down); "
                            "leave these faults out for any other");
+  }
+  const std::string threads = what_threads_do(scenario.communication);
+  if (understood && !threads.empty() && scenario.fidelity != Fidelity::kPacket) {
+    reader.report("fidelity", fmt::format("fidelity: only packet knows of {}", threads));
   }
   reader.finish();
 }
@@ -257,6 +262,9 @@ void check_communication(MappingReader& communication, bool understood, Scenario
     }
     fit_sizes(communication, "algorithm", *scenario.communication.listed, scenario.workload,
               scenario.notes);
+  }
+  if (scenario.goal && scenario.communication.registers_each_transfer) {
+    communication.report("registration", "registration: a program (workload.goal) takes once");
   }
   if (scenario.goal && (communication.has("algorithm") || communication.has("ring_order"))) {
     scenario.notes.emplace_back(

@@ -11,6 +11,7 @@
 #include "core/pcie_framing.h"
 #include "scenarios/device_reader.h"
 #include "scenarios/knob_quantity.h"
+#include "scenarios/thread_what_if.h"
 
 namespace gradhaul {
 namespace {
@@ -390,6 +391,7 @@ class Turning {
 }  // namespace
 
 WhatIf what_if(Knob knob, const Scenario& scenario, int channels) {
+  if (const auto turned = thread_what_if(knob, scenario)) return *turned;
   return Turning(knob, scenario, channels).turn();
 }
 

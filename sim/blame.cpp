@@ -55,6 +55,12 @@ const char* name_of(Cause cause) {
       return "compute beside collectives";
     case Cause::kStaging:
       return "starting copies";
+    case Cause::kThread:
+      return "communication thread";
+    case Cause::kWakeUp:
+      return "interrupt and wake-up";
+    case Cause::kRegistration:
+      return "registering memory";
   }
   return "";
 }

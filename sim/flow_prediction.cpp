@@ -53,7 +53,7 @@ class FlowRows {
         prediction_(prediction),
         fabric_(request.cluster),
         placement_(place(request.cluster, request.communication, request.workload.collective)),
-        latency_(fabric_, placement_.ranks_per_node, request.communication.protocol) {
+        latency_(fabric_, placement_.ranks_per_node, request.communication) {
     show_placement(placement_, prediction);
   }
 

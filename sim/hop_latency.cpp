@@ -4,12 +4,16 @@
 
 #include "core/protocol.h"
 #include "core/topology_size.h"
-#include "sim/idle_connection.h"
 
 namespace gradhaul {
 
 HopLatency::HopLatency(const Fabric& fabric, int ranks_per_node, Protocol protocol)
     : fabric_(fabric), ranks_per_node_(ranks_per_node), protocol_(protocol) {}
+
+HopLatency::HopLatency(const Fabric& fabric, int ranks_per_node, const Communication& communication)
+    : HopLatency(fabric, ranks_per_node, communication.protocol) {
+  posting_ = {communication.thread_step, communication.blue_flame};
+}
 
 HopLatency::Key HopLatency::key_of(const Hop& hop, Bytes size) const {
   const Cluster& cluster = fabric_.cluster();
@@ -40,7 +44,7 @@ HopLatency::Key HopLatency::key_of(const Hop& hop, Bytes size) const {
 MessageTime HopLatency::message(const Hop& hop, Bytes size) {
   const auto [place, added] = messages_.try_emplace(key_of(hop, size));
   if (added) {
-    IdleConnection connection(fabric_, ranks_per_node_, hop, protocol_);
+    IdleConnection connection(fabric_, ranks_per_node_, hop, protocol_, posting_);
     MessageTime& time = place->second;
     const Bytes lines = with_flags(protocol_, size);
     time.arrived = {connection.send(lines)};
@@ -60,7 +64,8 @@ Duration HopLatency::slot_return(const Hop& hop) {
     back.destination_nic = hop.source_nic;
     back.staged_out = hop.staged_in;
     back.staged_in = hop.staged_out;
-    place->second = {IdleConnection(fabric_, ranks_per_node_, back).credit()};
+    place->second = {
+        IdleConnection(fabric_, ranks_per_node_, back, Protocol::kSimple, posting_).credit()};
   }
   return place->second;
 }
@@ -77,7 +82,7 @@ Duration HopLatency::kernel(Rank rank, ReduceKind kind, Bytes size) const {
 }
 
 Trace HopLatency::message_parts(const Hop& hop, Bytes size) const {
-  IdleConnection connection(fabric_, ranks_per_node_, hop, protocol_);
+  IdleConnection connection(fabric_, ranks_per_node_, hop, protocol_, posting_);
   const std::int64_t arrived = connection.send(with_flags(protocol_, size));
   return connection.parts(arrived);
 }

@@ -12,6 +12,7 @@
 #include "core/placement.h"
 #include "core/reducer.h"
 #include "sim/fabric.h"
+#include "sim/idle_connection.h"
 #include "sim/trace_parts.h"
 
 namespace gradhaul {
@@ -30,6 +31,8 @@ class HopLatency {
  public:
   // The fabric outlives this.
   HopLatency(const Fabric& fabric, int ranks_per_node, Protocol protocol = Protocol::kSimple);
+  // With what communication threads take for this plan.
+  HopLatency(const Fabric& fabric, int ranks_per_node, const Communication& communication);
 
   // Of `size` data, which the protocol's flags come on top of, from hop.source to hop.destination.
   MessageTime message(const Hop& hop, Bytes size);
@@ -50,6 +53,7 @@ class HopLatency {
   const Fabric& fabric_;
   int ranks_per_node_;
   Protocol protocol_;
+  PostingCosts posting_;
   std::map<Key, MessageTime> messages_;
   std::map<Key, Duration> returns_;
 };

@@ -22,10 +22,11 @@ IdleRoute posted(const Fabric& fabric, const Route& links) {
 }  // namespace
 
 IdleConnection::IdleConnection(const Fabric& fabric, int ranks_per_node, const Hop& hop,
-                               Protocol protocol, WriteEnds ends)
+                               Protocol protocol, const PostingCosts& posting, WriteEnds ends)
     : node_(fabric.cluster().node),
       hop_(hop),
       protocol_(protocol),
+      posting_(posting),
       ends_(ends),
       free_control_(fabric.cluster().network.kind == NetworkKind::kIdeal) {
   const auto node_of = [&](Rank rank) { return rank / ranks_per_node; };
@@ -83,16 +84,39 @@ void IdleConnection::make_copies(const Fabric& fabric, int from, int to, int rea
                  node_.pcie_settings.max_read_request, reads.reading);
 }
 
-// From when data can be read until the receiver's kernel knows of it, or its thread.
-Duration IdleConnection::until_told() const {
-  if (polls_data(protocol_)) return {};
-  if (!ends_.kernels) return until_completed();
-  return until_completed() + node_.gpu.flag_latency + destination_detour_;
+bool IdleConnection::blue_flame(std::int64_t size) const {
+  return posting_.blue_flame.count > 0 && size <= posting_.blue_flame.count;
 }
 
-Duration IdleConnection::until_fetched() const {
+Duration IdleConnection::until_fetched(std::int64_t size) const {
   const NicModel& nic = node_.nic;
-  return nic.post + nic.doorbell + nic.wqe_fetch + source_detour_ * kDetoursOfPost;
+  const Duration doorbell = nic.post + nic.doorbell;
+  if (blue_flame(size)) return doorbell + source_detour_;
+  return doorbell + nic.wqe_fetch + source_detour_ * kDetoursOfPost;
+}
+
+// The sender's thread has been told at `told`: when the NIC has the work request.
+std::int64_t IdleConnection::post(std::int64_t size, std::int64_t told) {
+  std::int64_t turn = told;
+  if (posting_.thread_step.ps > 0) {
+    turn = std::max(told, sender_free_) + posting_.thread_step.ps;
+    sender_free_ = turn + node_.nic.post.ps;
+  }
+  return turn + until_fetched(size).ps;
+}
+
+// There is a completion from `from` on: when the receiver's thread has seen it.
+std::int64_t IdleConnection::complete(std::int64_t from) {
+  const std::int64_t seen = from + until_completed().ps;
+  if (posting_.thread_step.ps == 0) return seen;
+  return receiver_free_ = std::max(seen, receiver_free_) + posting_.thread_step.ps;
+}
+
+// Data can be read from `there` on: when the receiver's kernel knows of it, or its thread.
+std::int64_t IdleConnection::told_at(std::int64_t there) {
+  if (polls_data(protocol_)) return there;
+  const std::int64_t seen = complete(there);
+  return ends_.kernels ? seen + (node_.gpu.flag_latency + destination_detour_).ps : seen;
 }
 
 std::int64_t IdleConnection::send(Bytes size, std::int64_t posted) {
@@ -101,10 +125,11 @@ std::int64_t IdleConnection::send(Bytes size, std::int64_t posted) {
   std::int64_t told =
       (relayed ? relay_.pass({size.count}, posted).delivered : posted) + until_flag().ps;
   if (copies_out()) told = out_.pass(size.count, told + node_.gpu.copy_setup.ps);
-  const std::int64_t written = send_by_nic(size.count, told + until_fetched().ps);
+  posted_ = size.count;
+  const std::int64_t written = send_by_nic(size.count, post(size.count, told));
   if (!hop_.staged_in) return written;
-  if (!copies_in()) return written + until_told().ps;
-  return copy_in(size.count, written + until_completed().ps);
+  if (!copies_in()) return told_at(written);
+  return copy_in(size.count, complete(written));
 }
 
 std::int64_t IdleConnection::send_through_host(std::int64_t size) {
@@ -210,13 +235,14 @@ std::int64_t IdleConnection::receive(const IdleRoute::Train& packet, std::int64_
   if (last && free_control_) done_ = received;
   if (last && !free_control_) {
     done_ = back_.pass({0, 1, kAethBytes.count}, received).delivered +
-            (nic.receive_latency + nic.completion + source_detour_).ps;
+            (nic.receive_latency + nic.completion + source_detour_ + posting_.thread_step).ps;
   }
   const IdleRoute::Passage writing = write_.pass({packet.payload}, received);
   wire_.release_last(write_.empty() ? received : writing.first_end);
   if (hop_.staged_in) return writing.delivered;
   const Duration visible = write_.empty() ? Duration{} : node_.gpu.write_latency;
-  return writing.delivered + (visible + until_told()).ps;
+  const std::int64_t there = writing.delivered + visible.ps;
+  return last ? told_at(there) : there;
 }
 
 std::int64_t IdleConnection::credit() {
@@ -228,8 +254,10 @@ std::int64_t IdleConnection::credit() {
   if (free_control_) return 0;
   const NicModel& nic = node_.nic;
   const IdleRoute::Train packet{0, 1, (kRethBytes + kImmediateBytes).count};
-  const Duration posted = until_flag() + until_fetched() + nic.transmit_latency;
-  return wire_.pass(packet, posted.ps).delivered + (nic.receive_latency + until_completed()).ps;
+  const Duration posted =
+      until_flag() + posting_.thread_step + until_fetched(0) + nic.transmit_latency;
+  return wire_.pass(packet, posted.ps).delivered +
+         (nic.receive_latency + until_completed() + posting_.thread_step).ps;
 }
 
 void IdleConnection::add_software_parts(Trace& trace) const {
@@ -241,9 +269,13 @@ void IdleConnection::add_software_parts(Trace& trace) const {
   const int copies = (hop_.staged_out ? 1 : 0) + (hop_.staged_in ? 1 : 0);
   trace.add(kNoResource, Cause::kStaging, node_.gpu.copy_setup.ps * copies);
   if (!by_nic()) return;
-  trace.add(kNoResource, Cause::kDoorbell, (nic.post + nic.doorbell + nic.wqe_fetch).ps);
-  trace.add(source_socket_link_, Cause::kLatency, source_detour_.ps * (1 + kDetoursOfPost));
+  const bool fetched = !blue_flame(posted_);
+  trace.add(kNoResource, Cause::kDoorbell,
+            (nic.post + nic.doorbell + (fetched ? nic.wqe_fetch : Duration{})).ps);
+  trace.add(source_socket_link_, Cause::kLatency,
+            source_detour_.ps * (1 + (fetched ? kDetoursOfPost : 1)));
   const bool completes = !polls || hop_.staged_in;
+  trace.add(kNoResource, Cause::kThread, posting_.thread_step.ps * (completes ? 2 : 1));
   if (completes) trace.add(kNoResource, Cause::kCompletion, nic.completion.ps);
   const int detours = (completes ? 1 : 0) + (polls ? 0 : 1);
   trace.add(destination_socket_link_, Cause::kLatency, destination_detour_.ps * detours);

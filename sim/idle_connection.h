@@ -15,6 +15,12 @@
 
 namespace gradhaul {
 
+// Of communication threads: Communication::thread_step and blue_flame.
+struct PostingCosts {
+  Duration thread_step;
+  Bytes blue_flame;
+};
+
 // Who posts what is sent, and where it lies.
 struct WriteEnds {
   // Kernels, which tell threads of the host and are told by them; else these threads alone.
@@ -27,7 +33,8 @@ class IdleConnection {
  public:
   // Throws SimulationError where there is no path.
   IdleConnection(const Fabric& fabric, int ranks_per_node, const Hop& hop,
-                 Protocol protocol = Protocol::kSimple, WriteEnds ends = {});
+                 Protocol protocol = Protocol::kSimple, const PostingCosts& posting = {},
+                 WriteEnds ends = {});
 
   // The next data message, flags of its lines included, posted at `posted`: when the receiver's
   // kernel may read it, or its thread where there are no kernels.
@@ -49,14 +56,17 @@ class IdleConnection {
   bool by_nic() const { return hop_.source_nic >= 0; }
   void make_routes(const Fabric& fabric, int from, int to, int reading, int destination);
   void make_copies(const Fabric& fabric, int from, int to, int reading, int destination);
-  Duration until_told() const;
   Duration until_completed() const { return node_.nic.completion + destination_detour_; }
   Duration until_flag() const {
     return ends_.kernels ? node_.gpu.flag_latency + source_detour_ : Duration{};
   }
   bool copies_out() const { return hop_.staged_out && !ends_.host_memory; }
   bool copies_in() const { return hop_.staged_in && !ends_.host_memory; }
-  Duration until_fetched() const;
+  Duration until_fetched(std::int64_t size) const;
+  bool blue_flame(std::int64_t size) const;
+  std::int64_t post(std::int64_t size, std::int64_t told);
+  std::int64_t complete(std::int64_t from);
+  std::int64_t told_at(std::int64_t there);
   std::int64_t send_to_peer(std::int64_t size);
   std::int64_t send_through_host(std::int64_t size);
   std::int64_t copy_in(std::int64_t size, std::int64_t from);
@@ -70,6 +80,7 @@ class IdleConnection {
   const Node& node_;
   Hop hop_;
   Protocol protocol_;
+  PostingCosts posting_;
   WriteEnds ends_;
   bool free_control_;  // the ideal network: credits and acknowledgements cost nothing
   IdleRoute peer_;
@@ -95,6 +106,10 @@ class IdleConnection {
   std::int64_t tags_used_ = 0;
   std::deque<Held> tag_returns_;
   std::int64_t done_ = 0;
+  // When the threads at both ends can do the next thing.
+  std::int64_t sender_free_ = 0;
+  std::int64_t receiver_free_ = 0;
+  std::int64_t posted_ = 0;  // size of the last message
 };
 
 }  // namespace gradhaul

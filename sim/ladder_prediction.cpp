@@ -62,6 +62,7 @@ class LadderPrediction {
     pair.size = bytes;
     pair.slice = std::min(bytes, request_.communication.slot_size);
     pair.slots = std::max(1, request_.communication.slots);
+    pair.blue_flame = request_.communication.blue_flame;
     pair.host_memory = host_memory;
     return pair_write_time(fabric_, cluster_.ranks_per_node, pair);
   }

@@ -53,6 +53,11 @@ struct Message {
   // Of what is staged: in which copy it is, and how much of that has been asked for or has left.
   bool copied_out = false;
   std::int32_t copied = 0;
+  // Which of its next events a communication thread (sim/communication_thread.h) must see first:
+  // that it is posted, that it has come, that it is done.
+  bool post_turn = false;
+  bool arrival_turn = false;
+  bool done_turn = false;
   std::int32_t trace = kNone;
   // Where packets may be lost (sim/queue_pair_recovery.h): the numbers of its packets; what was
   // asked for and is not wanted any more; whether its reads are awaited; whether the receiver has

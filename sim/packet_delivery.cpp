@@ -135,8 +135,11 @@ void PacketTransport::written(const Packet& packet, std::int64_t delivered) {
   const Path& path = path_of(message(packet.message));
   if (path.staged_in) {
     message(packet.message).copied_out = true;
-    start_copy(packet.message, add_completion(packet, path, delivered));
-    return;
+    const std::int64_t completed = add_completion(packet, path, delivered);
+    if (message(packet.message).arrival_turn) {
+      return event_for(packet.message, RunEvent::kDataArrived, completed);
+    }
+    return start_copy(packet.message, completed);
   }
   const bool pcie = context_.engine.length(packet.flow) > 0;
   const Duration visible = pcie ? node_.gpu.write_latency : Duration{};
@@ -146,11 +149,19 @@ void PacketTransport::written(const Packet& packet, std::int64_t delivered) {
   // Else the kernel sees it by flags among the data.
   if (!polls_data(connection_of(message(packet.message)).protocol)) {
     known = add_completion(packet, path, known);
-    parts.add(kNoResource, Cause::kFlag, node_.gpu.flag_latency.ps);
-    parts.add(path.destination_socket_link, Cause::kLatency, path.destination_detour.ps);
-    known += (node_.gpu.flag_latency + path.destination_detour).ps;
+    if (!message(packet.message).arrival_turn) return tell_kernel(packet.message, known);
   }
   event_for(packet.message, RunEvent::kDataArrived, known);
+}
+
+// The receiver's thread knows of a message: its kernel hears of it by a flag.
+void PacketTransport::tell_kernel(std::int32_t index, std::int64_t from) {
+  const Path& path = path_of(message(index));
+  Trace& parts = context_.engine.trace(message(index).trace);
+  parts.add(kNoResource, Cause::kFlag, node_.gpu.flag_latency.ps);
+  parts.add(path.destination_socket_link, Cause::kLatency, path.destination_detour.ps);
+  event_for(index, RunEvent::kDataArrived,
+            from + (node_.gpu.flag_latency + path.destination_detour).ps);
 }
 
 // A peer's kernel polls a flag in its own memory: no host is involved.
@@ -200,6 +211,7 @@ void PacketTransport::on_event(RunEvent event, std::int32_t index) {
 }
 
 void PacketTransport::data_arrived(std::int32_t index) {
+  if (took_arrival_turn(index)) return;
   message(index).arrived = true;
   const std::int32_t number = message(index).connection;
   memory_.book(path_of(message(index)).destination_gpu, {message(index).amount},
@@ -217,6 +229,7 @@ void PacketTransport::data_arrived(std::int32_t index) {
 }
 
 void PacketTransport::data_done(std::int32_t index) {
+  if (took_done_turn(index)) return;
   // Its sender has known since the post.
   if (message(index).finished) return let_go(index);
   message(index).finished = true;
@@ -234,6 +247,7 @@ void PacketTransport::data_done(std::int32_t index) {
 }
 
 void PacketTransport::credit_arrived(std::int32_t index) {
+  if (took_arrival_turn(index)) return;
   Completion completion;
   completion.kind = CompletionKind::kCreditArrived;
   completion.id = connection_of(message(index)).at_source;

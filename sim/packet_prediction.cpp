@@ -28,6 +28,7 @@ void take_row(const PredictionRequest& request, const PacketWorld& world, Bytes 
   world.check();
   ResultRow row = prediction_row(request, world.channels(), size);
   row.time = {world.end()};
+  if (request.communication.sleeps) row.cpu_cores = world.busy_cores();
   for (Rank rank = 0; rank < world.ranks(); ++rank) {
     row.bytes_sent_per_rank = std::max(row.bytes_sent_per_rank, Bytes{world.bytes_sent(rank)});
   }

@@ -11,6 +11,7 @@ namespace gradhaul {
 
 void PacketTransport::message_ready(std::int32_t index) {
   Message& ready = message(index);
+  if (ready.post_turn) return take_post_turn(index);
   const Path& path = path_of(ready);
   PacketEngine& engine = context_.engine;
   const Injector& injector = injectors_[static_cast<std::size_t>(path.injector)];

@@ -105,9 +105,13 @@ void PacketTransport::add_flows(const Wiring& wiring) {
 }
 
 Rank PacketTransport::open(std::span<const WiredConnection> wired, const PortEnds& ends, int slots,
-                           Protocol protocol) {
+                           Protocol protocol, const ThreadCosts& costs) {
   const auto ports = static_cast<std::int32_t>(ends.size());
   const Rank first = take_ports(ports);
+  if (costs.any() || !threads_.empty()) {
+    threads_.resize(ranks_.size());
+    std::fill_n(threads_.begin() + first, ports, CommunicationThread(costs));
+  }
   OpenPorts opened{ports, {}};
   std::map<ConnectionKey, std::int32_t> sent;
   std::map<ConnectionKey, std::int32_t> received;
@@ -201,6 +205,7 @@ std::int32_t PacketTransport::add_message(std::int32_t connection, const WriteRe
   context_.blame.hold(added.chain);
   added.posted = context_.engine.now();
   added.trace = context_.engine.add_trace();
+  if (!threads_.empty()) plan_turns(added);
   return index;
 }
 
@@ -278,11 +283,14 @@ std::int64_t PacketTransport::add_flag(Message& posted, const Path& path, std::i
 }
 
 void PacketTransport::post_to_nic(Message& posted, std::int64_t from, std::int32_t index) {
+  if (posted.post_turn) return event_for(index, RunEvent::kMessageReady, from);
   const NicModel& nic = node_.nic;
   const Path& path = path_of(posted);
-  const Duration doorbell = nic.post + nic.doorbell + nic.wqe_fetch;
+  const std::int64_t bytes = posted.credit ? 0 : posted.amount;
+  const bool fetched = path.blue_flame.count == 0 || bytes > path.blue_flame.count;
+  const Duration doorbell = nic.post + nic.doorbell + (fetched ? nic.wqe_fetch : Duration{});
   // The doorbell goes one way, and the work request is asked for and comes.
-  const Duration detour = path.source_detour * kDetoursOfPost;
+  const Duration detour = path.source_detour * (fetched ? kDetoursOfPost : 1);
   Trace& parts = context_.engine.trace(posted.trace);
   parts.add(kNoResource, Cause::kDoorbell, doorbell.ps);
   parts.add(path.source_socket_link, Cause::kLatency, detour.ps);

@@ -16,6 +16,9 @@
 // Where a GPU is staged (core/gpudirect.h), a copy to host memory comes before the post, and a copy
 // from there after the completion queue entry (sim/packet_staging.cpp).
 //
+// Where a rank's communication thread costs time of its own (sim/communication_thread.h), posts and
+// completions take turns on it (sim/packet_turns.cpp).
+//
 // Not given wire time: doorbells, work requests and completion queue entries (64 bytes each, of a
 // message) on PCIe; they cost latency.
 
@@ -28,6 +31,7 @@
 
 #include "core/connection.h"
 #include "core/transport.h"
+#include "sim/communication_thread.h"
 #include "sim/copy_engine.h"
 #include "sim/injector.h"
 #include "sim/memory_ports.h"
@@ -64,9 +68,10 @@ class PacketTransport {
   using PortEnds = std::vector<const std::vector<ConnectionEnd>*>;
   // Between events, makes as many ports as there are ends, and joins them by connections of the
   // wiring that have been added: rank r of these is the port that is returned + r. `slots`: of each
-  // connection. A port is what completions are delivered to.
+  // connection; `costs`: of each port's communication thread, which has done nothing yet. A port is
+  // what completions are delivered to.
   Rank open(std::span<const WiredConnection> wired, const PortEnds& ends, int slots,
-            Protocol protocol = Protocol::kSimple);
+            Protocol protocol = Protocol::kSimple, const ThreadCosts& costs = {});
   // Nothing that was posted at these ports is on its way any more, acknowledgements included.
   bool idle(Rank first_port) const;
   // Takes these ports back, which are idle.
@@ -81,6 +86,11 @@ class PacketTransport {
   std::int64_t payload_of_queue_pair(std::int32_t queue_pair) const {
     return queue_pairs_[static_cast<std::size_t>(queue_pair)].payload;
   }
+
+  // How long each port's thread has been busy, by port; none where threads cost nothing. And what
+  // has been added since `since`, so many times more.
+  std::vector<std::int64_t> busy_threads() const;
+  void repeat(const std::vector<std::int64_t>& since, std::int64_t times);
 
   // The part of Endpoints that concerns messages.
   void on_first_start(const Packet& packet, std::int64_t now);
@@ -121,6 +131,12 @@ class PacketTransport {
   void add_post_cost(Message& message, std::int64_t from, std::int32_t index);
   std::int64_t add_flag(Message& message, const Path& path, std::int64_t from);
   void post_to_nic(Message& message, std::int64_t from, std::int32_t index);
+  void tell_kernel(std::int32_t index, std::int64_t from);
+  void plan_turns(Message& message);
+  CommunicationThread& thread_at(const Message& message, bool source);
+  void take_post_turn(std::int32_t index);
+  bool took_arrival_turn(std::int32_t index);
+  bool took_done_turn(std::int32_t index);
   void write_out(std::int32_t index, std::int64_t now);
   void message_ready(std::int32_t index);
   void transmit(std::int32_t injector);
@@ -243,6 +259,7 @@ class PacketTransport {
   std::vector<std::unique_ptr<RankTransport>> ranks_;  // by port
   std::map<Rank, OpenPorts> open_;                     // by their first
   std::map<std::int32_t, std::vector<Rank>> closed_ports_;  // by how many they are
+  std::vector<CommunicationThread> threads_;                // by port; none where they cost nothing
   std::vector<SimulatedConnection> connections_;
   std::vector<std::int32_t> free_connections_;
   std::vector<Injector> injectors_;  // NICs, node by node; then GPUs where they write through PCIe

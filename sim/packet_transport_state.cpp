@@ -24,6 +24,7 @@ void PacketTransport::append_state(StateWords& words) const {
   for (const Injector& injector : injectors_) {
     if (injector.out != kNoLink) append_injector(words, injector);
   }
+  for (const CommunicationThread& thread : threads_) thread.append_state(words);
   for (std::size_t i = 0; i < copy_engines_.size(); ++i) {
     append_copies(words, static_cast<std::int32_t>(i));
   }
@@ -105,7 +106,8 @@ void PacketTransport::append_copies(StateWords& words, std::int32_t number) cons
 
 void PacketTransport::append_message(StateWords& words, const Message& kept) const {
   words.add(kept.connection, kept.credit, kept.arrived, kept.finished, kept.holders, kept.amount,
-            kept.data, kept.asked, kept.gathered, kept.sent, kept.copied_out, kept.copied);
+            kept.data, kept.asked, kept.gathered, kept.sent, kept.copied_out, kept.copied,
+            kept.post_turn, kept.arrival_turn, kept.done_turn);
   words.add_since(kept.posted);
   words.add_chain(kept.chain);
   if (kept.trace == kNone) return words.add(-1);

@@ -41,7 +41,8 @@ PacketWorld::PacketWorld(const PredictionRequest& request, const Fabric& fabric,
   }
   transport_->add_flows(plan_.wiring);
   transport_->open(plan_.wiring.connections, ends, request.communication.slots,
-                   request.communication.protocol);
+                   request.communication.protocol,
+                   thread_costs(request.communication, size_of(request.workload.datatype) * count));
   observe(count);
   early_.resize(all);
   begun_.assign(all, false);
@@ -224,6 +225,21 @@ GpuUse PacketWorld::gpu_use(int node, int gpu) const {
   const int home_gpu = cluster.gpu_of(home);
   return {kernels_->bytes(home), kernels_->busy(home), channels(), memory_.bytes(home_gpu),
           memory_.busy(home_gpu)};
+}
+
+double PacketWorld::busy_cores() const {
+  const std::vector<std::int64_t> busy = transport_->busy_threads();
+  if (busy.empty()) return 0;
+  const int each = request_.cluster.ranks_per_node;
+  std::int64_t most = 0;
+  for (Rank first = 0; first < ranks(); first += each) {
+    std::int64_t sum = 0;
+    for (Rank rank = first; rank < first + each; ++rank) {
+      sum += busy[static_cast<std::size_t>(plan_.symmetry.home(rank))];
+    }
+    most = std::max(most, sum);
+  }
+  return static_cast<double>(most) / static_cast<double>(end());
 }
 
 std::uint64_t PacketWorld::digest() const {

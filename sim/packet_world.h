@@ -71,6 +71,8 @@ class PacketWorld final : public FinishedRun, private Endpoints, private Complet
     return transport_->recovery(node, nic);
   }
   GpuUse gpu_use(int node, int gpu) const override;
+  // Cores that the communication threads of the busiest node have work for, on average.
+  double busy_cores() const;
   std::uint64_t digest() const;
   std::int64_t bytes_sent(Rank rank) const;
   const PacketEngine& engine() const { return engine_; }

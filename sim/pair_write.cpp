@@ -22,9 +22,10 @@ Duration pair_write_time(const Fabric& fabric, int ranks_per_node, const PairWri
   back.source_nic = there.destination_nic;
   back.destination_nic = there.source_nic;
   const WriteEnds ends{.kernels = false, .host_memory = pair.host_memory};
-  IdleConnection connection(fabric, ranks_per_node, there, Protocol::kSimple, ends);
+  const PostingCosts posting{.thread_step = {}, .blue_flame = pair.blue_flame};
+  IdleConnection connection(fabric, ranks_per_node, there, Protocol::kSimple, posting, ends);
   const std::int64_t credit =
-      IdleConnection(fabric, ranks_per_node, back, Protocol::kSimple, ends).credit();
+      IdleConnection(fabric, ranks_per_node, back, Protocol::kSimple, posting, ends).credit();
   std::deque<std::int64_t> given_back;
   std::int64_t arrived = 0;
   std::int64_t posted = 0;

@@ -15,6 +15,7 @@ struct PairWrite {
   Bytes size;
   Bytes slice;
   int slots = 8;             // of the receiver; each is given back as soon as its slice has come
+  Bytes blue_flame;          // Communication::blue_flame
   bool host_memory = false;  // at both ends, whatever the hop says of staging; else the GPUs'
 };
 

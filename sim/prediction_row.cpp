@@ -15,8 +15,16 @@ void show_placement(const Placement& placement, Prediction& prediction) {
 }
 
 ResultRow prediction_row(const PredictionRequest& request, int channels, Bytes size) {
-  return asked_row(request.workload, request.communication, request.cluster.ranks(), channels,
-                   size);
+  ResultRow row =
+      asked_row(request.workload, request.communication, request.cluster.ranks(), channels, size);
+  const Cluster& cluster = request.cluster;
+  if (cluster.nodes < 2 || !cluster.node.nic.pcie) return row;
+  // A thread that polls keeps its core busy, whatever there is to do.
+  row.cpu_cores = request.communication.sleeps ? 0 : cluster.ranks_per_node;
+  if (!request.communication.registers_each_transfer) {
+    row.setup = registration_time(request.communication.registration, size);
+  }
+  return row;
 }
 
 }  // namespace gradhaul

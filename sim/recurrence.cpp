@@ -142,6 +142,7 @@ void Recurrence::open(std::uint64_t hash, std::int64_t period) {
   watch.period = period;
   watch.engine = run_.engine.totals();
   watch.kernels = run_.kernels.totals();
+  watch.threads = run_.transport.busy_threads();
   watch.memory = run_.memory;
   for (const auto& rank : run_.ranks) watch.ranks.push_back(rank->progress_mark());
   watch.chains = run_.blame.cut(words_.chains());
@@ -166,6 +167,7 @@ std::int64_t Recurrence::repetitions(const Watch& watch, std::int64_t limit) con
 void Recurrence::repeat(const Watch& watch, std::int64_t times) {
   run_.engine.repeat(watch.engine, times);
   run_.kernels.repeat(watch.kernels, times);
+  run_.transport.repeat(watch.threads, times);
   run_.memory.repeat(*watch.memory, times);
   for (std::size_t i = 0; i < run_.ranks.size(); ++i) {
     run_.ranks[i]->repeat(watch.ranks[i], times);

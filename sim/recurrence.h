@@ -64,6 +64,7 @@ class Recurrence {
     std::int64_t period = 0;  // expected, in items of the probe
     PacketEngineTotals engine;
     KernelReducer::Totals kernels;
+    std::vector<std::int64_t> threads;
     std::optional<MemoryPorts> memory;
     std::vector<EngineProgress> ranks;
     std::vector<ChainHistory> chains;  // before they were cut

@@ -212,11 +212,12 @@ void TaskWorld::open(Running collective) {
   collective->complete.assign(static_cast<std::size_t>(ranks), false);
   collective->early.resize(static_cast<std::size_t>(ranks));
   collective->incomplete = ranks;
-  const Protocol protocol =
-      graph_.communicators[static_cast<std::size_t>(task.communicator)].communication.protocol;
+  const Communication& communication =
+      graph_.communicators[static_cast<std::size_t>(task.communicator)].communication;
+  const Protocol protocol = communication.protocol;
   collective->first_port =
       transport_.open(plan_.connections(wiring.first_connection, wiring.connections), ends,
-                      settings.slots, protocol);
+                      settings.slots, protocol, thread_costs(communication, task.size));
   const auto ports = static_cast<std::size_t>(collective->first_port + ranks);
   if (owners_.size() < ports) owners_.resize(ports);
   for (Rank rank = 0; rank < ranks; ++rank) {

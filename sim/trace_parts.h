@@ -13,25 +13,28 @@
 namespace gradhaul {
 
 enum class Cause : std::uint8_t {
-  kBusy,        // waiting for, or being served by, a resource that serves as fast as it can
-  kCredits,     // a link stood still for want of credits; the resource is the one that held them
-  kPaused,      // the same for a link that was told to pause (PFC)
-  kPaced,       // congestion control held the queue pair to a lower rate
-  kReadTags,    // the NIC had as many reads outstanding as its tags or its buffer let it
-  kLatency,     // propagation, forwarding, memory access
-  kDoorbell,    // posting, doorbell, fetching the work request
-  kCompletion,  // completion queue entry written, polled and handled
-  kFlag,        // host and kernel telling each other
-  kLaunch,      // the collective's kernel starts
-  kSlots,       // the way back of a slot that the next write had to wait for
-  kLateStart,   // another rank's program had reached the collective before
-  kCompute,     // a computation
-  kSlowed,      // its kernels had to share the GPU with those of collectives
-  kResent,      // what was sent in vain after a packet was lost, until its sender was told so
-  kAckTimeout,  // until the sender stopped waiting to be told
-  kStaging,     // starting a copy between GPU and host memory
+  kBusy,          // waiting for, or being served by, a resource that serves as fast as it can
+  kCredits,       // a link stood still for want of credits; the resource is the one that held them
+  kPaused,        // the same for a link that was told to pause (PFC)
+  kPaced,         // congestion control held the queue pair to a lower rate
+  kReadTags,      // the NIC had as many reads outstanding as its tags or its buffer let it
+  kLatency,       // propagation, forwarding, memory access
+  kDoorbell,      // posting, doorbell, fetching the work request
+  kCompletion,    // completion queue entry written, polled and handled
+  kFlag,          // host and kernel telling each other
+  kLaunch,        // the collective's kernel starts
+  kSlots,         // the way back of a slot that the next write had to wait for
+  kLateStart,     // another rank's program had reached the collective before
+  kCompute,       // a computation
+  kSlowed,        // its kernels had to share the GPU with those of collectives
+  kResent,        // what was sent in vain after a packet was lost, until its sender was told so
+  kAckTimeout,    // until the sender stopped waiting to be told
+  kStaging,       // starting a copy between GPU and host memory
+  kThread,        // a communication thread works, or has something else to do first
+  kWakeUp,        // an interrupt, until the thread runs
+  kRegistration,  // memory is registered with the NIC
 };
-inline constexpr int kCauses = 17;
+inline constexpr int kCauses = 20;
 const char* name_of(Cause cause);
 
 struct TracePart {

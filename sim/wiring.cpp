@@ -150,6 +150,7 @@ void WiringBuilder::take_nic_path(const ConnectionKey& key, const Hop& hop, bool
   path.destination_nic = hop.destination_nic;
   path.timeout = settings_.timeout;
   path.retry = settings_.retry;
+  path.blue_flame = settings_.blue_flame;
   const Route wire = fabric_.wire(from, hop.source_nic, to, hop.destination_nic);
   if (wire.empty()) {
     throw SimulationError("no path leads from node" + std::to_string(from) + ".nic" +

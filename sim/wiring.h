@@ -68,6 +68,7 @@ struct Path {
   std::array<int, kFlowKinds> shifts{};
   int timeout = 20;       // kNic: Communication::timeout
   int retry = 7;          // kNic: Communication::retry
+  Bytes blue_flame;       // kNic: Communication::blue_flame
   Duration peer_latency;  // kPeer: of a credit, which is a single store
   // Copied to host memory by the source GPU's copy engine, and from there by the destination's.
   bool staged_out = false;
@@ -117,9 +118,11 @@ struct WiringSettings {
   bool credits = true;  // false: nobody returns slots on these connections
   int timeout = 20;     // as Communication::timeout
   int retry = 7;
+  Bytes blue_flame = {};
 };
 inline WiringSettings settings_of(const Communication& communication, std::uint64_t seed) {
-  return {communication.queue_pairs, seed, true, communication.timeout, communication.retry};
+  return {communication.queue_pairs, seed, true, communication.timeout, communication.retry,
+          communication.blue_flame};
 }
 // The same for ranks that are only some of the cluster's, or none of its: `placement` is theirs.
 Wiring wire_up(const Fabric& fabric, const Placement& placement, const Membership& members,

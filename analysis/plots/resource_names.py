@@ -19,6 +19,8 @@ CAUSES = {
     "compute beside collectives": "computing beside collectives",
     "late start": "waiting for a rank that starts later",
     "starting copies": "starting copies to or from host memory",
+    "communication thread": "communication thread", "interrupt and wake-up": "waking threads",
+    "registering memory": "registering memory",
     "retransmission": "sending again what was lost", "ACK timeout": "waiting for the ACK timeout",
 }
 # Classes of causes, in the order in which they are stacked and named.

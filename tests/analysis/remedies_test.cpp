@@ -86,6 +86,22 @@ TEST(Remedies, KnowTheWayThroughTheHost) {
   EXPECT_THAT(staged.knobs(), Not(Contains(Knob::kGpuDirect)));
 }
 
+TEST(Remedies, KnowWhatThreadsDo) {
+  Case each("latency", {{"", "registering memory", 1000_us}});
+  EXPECT_EQ(each.remedies().at(0).knob, Knob::kRegisterOnce);
+  EXPECT_EQ(each.remedies().at(0).at_most, 1000_us);
+  EXPECT_THAT(each.knobs(), Contains(Knob::kPageSize));
+  each.communication.registration.page = {2 << 20};
+  EXPECT_THAT(each.knobs(), Not(Contains(Knob::kPageSize)));
+  // 351 of 626 ns of a post are the fetch.
+  Case post("latency", {{"", "post and doorbell", 626_us}});
+  post.cluster.node.nic.post = 75_ns;
+  post.cluster.node.nic.doorbell = 200_ns;
+  post.cluster.node.nic.wqe_fetch = 351_ns;
+  EXPECT_EQ(post.remedies().at(0).knob, Knob::kBlueFlame);
+  EXPECT_NEAR(static_cast<double>(post.remedies().at(0).at_most.ps), 351e6, 1);
+}
+
 TEST(Remedies, WhatLimitsComesFirstHoweverLittleItIsBlamed) {
   const Case wire("node0.nic0 (4 equal)",
                   {{"node0.gpu0.pcie", "busy", 900_us}, {"node0.nic0", "busy", 100_us}});
@@ -103,6 +119,8 @@ TEST(Remedies, CausesPointAtTheirKnobs) {
   EXPECT_EQ(first({"", "kernel and host flags", {}}), Knob::kFlags);
   EXPECT_EQ(first({"", "post and doorbell", {}}), Knob::kPosting);
   EXPECT_EQ(first({"", "completion", {}}), Knob::kCompletion);
+  EXPECT_EQ(first({"", "interrupt and wake-up", {}}), Knob::kPolling);
+  EXPECT_EQ(first({"", "communication thread", {}}), Knob::kThreadStep);
   EXPECT_EQ(first({"node0.nic0", "latency", {}}), Knob::kNicLatency);
   EXPECT_EQ(first({"node0.gpu0.pcie", "latency", {}}), Knob::kPcieHopLatency);
   EXPECT_EQ(first({"node0.sw0", "latency", {}}), Knob::kRootComplexLatency);

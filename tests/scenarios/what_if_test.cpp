@@ -16,7 +16,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-constexpr int kKnobs = static_cast<int>(Knob::kCopySetup) + 1;
+constexpr int kKnobs = static_cast<int>(Knob::kBlueFlame) + 1;
 
 struct Turned {
   WhatIf what;
@@ -141,6 +141,18 @@ TEST(WhatIf, LeavesOutTheWayThroughTheHost) {
   const Node node = turned(Knob::kHostMemoryRate).after.cluster.node;
   EXPECT_EQ(node.host_memory_bandwidth, 500_GBps);
   EXPECT_EQ(turned(Knob::kCopySetup).after.cluster.node.gpu.copy_setup, 3_us);
+}
+
+TEST(WhatIf, ChangesHowThreadsWork) {
+  const std::vector<std::string> each{"communication.registration=per_transfer"};
+  EXPECT_FALSE(turned(Knob::kRegisterOnce, each).after.communication.registers_each_transfer);
+  EXPECT_EQ(turned(Knob::kPageSize, each).after.communication.registration.page, 2_MiB);
+  EXPECT_FALSE(
+      turned(Knob::kPolling, {"communication.completion=interrupt"}).after.communication.sleeps);
+  EXPECT_EQ(turned(Knob::kThreadStep, {"communication.thread_step=600ns"})
+                .after.communication.thread_step,
+            300_ns);
+  EXPECT_GT(turned(Knob::kBlueFlame).after.communication.blue_flame.count, 1 << 30);
 }
 
 TEST(WhatIf, HalvesAndDoubles) {

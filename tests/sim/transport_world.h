@@ -42,7 +42,8 @@ class TransportWorld final : private Endpoints, private CompletionRouter {
     engine_.draw_by(seed);
     const Wiring wiring = wire_up(fabric_, placement_, communication_, 1, keys);
     transport_.add_flows(wiring);
-    transport_.open(wiring.connections, pointers, communication_.slots);
+    transport_.open(wiring.connections, pointers, communication_.slots, communication_.protocol,
+                    thread_costs(communication_, communication_.slot_size));
     context_.cause = origin_ = blame_.start();
   }
 

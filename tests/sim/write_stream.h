@@ -20,6 +20,7 @@ struct StreamPlan {
   int timeout = 20;
   std::uint64_t seed = 1;
   GpuDirect gpudirect = GpuDirect::kOn;
+  Communication threads = {};  // how they work; all else is as above
 };
 
 class WriteStream {
@@ -49,7 +50,7 @@ class WriteStream {
   };
 
   static Communication communication(const StreamPlan& plan) {
-    Communication communication;
+    Communication communication = plan.threads;
     communication.channels = 1;
     communication.slots = std::max(1, plan.writes);
     communication.slot_size = plan.length;

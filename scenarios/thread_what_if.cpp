@@ -1,0 +1,58 @@
+#include "scenarios/thread_what_if.h"
+
+#include <fmt/format.h>
+
+#include "scenarios/knob_quantity.h"
+
+namespace gradhaul {
+namespace {
+
+constexpr const char* kNothing = "it costs nothing here, or has no limit";
+
+// With the setting where it changes anything.
+WhatIf turned(Knob knob, std::string change, bool changes, std::string setting) {
+  WhatIf result{knob, std::move(change), {}, {}};
+  if (changes) {
+    result.settings.push_back("communication." + std::move(setting));
+  } else {
+    result.obstacle = kNothing;
+  }
+  return result;
+}
+
+WhatIf page_size(const Communication& plan) {
+  constexpr Bytes kLarge{2 << 20};
+  return turned(Knob::kPageSize,
+                fmt::format("memory registered in pages of {} instead of {}", format_bytes(kLarge),
+                            format_bytes(plan.registration.page)),
+                plan.registers_each_transfer && plan.registration.page < kLarge,
+                "page_size=" + format_bytes(kLarge));
+}
+
+}  // namespace
+
+std::optional<WhatIf> thread_what_if(Knob knob, const Scenario& scenario) {
+  const Communication& plan = scenario.communication;
+  switch (knob) {
+    case Knob::kRegisterOnce:
+      return turned(knob, "memory registered once, before the first collective",
+                    plan.registers_each_transfer, "registration=once");
+    case Knob::kPageSize:
+      return page_size(plan);
+    case Knob::kPolling:
+      return turned(knob, "communication threads that poll, a core each, instead of sleeping",
+                    plan.sleeps, "completion=polling");
+    case Knob::kThreadStep:
+      return turned(knob, "communication threads that post and poll in half the time",
+                    plan.thread_step.ps > 0,
+                    "thread_step=" + format_duration({plan.thread_step.ps / 2}));
+    case Knob::kBlueFlame:
+      return turned(knob, "work requests written with the doorbell (BlueFlame) instead of fetched",
+                    plan.blue_flame.count == 0 && scenario.cluster.node.nic.wqe_fetch.ps > 0,
+                    "blue_flame=2GiB");
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace gradhaul

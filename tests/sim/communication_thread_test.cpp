@@ -1,0 +1,163 @@
+// What a rank's communication thread costs beside what its NIC's model says of posts and
+// completions: registration, waking up, steps, turns; each by closed form.
+
+#include <gtest/gtest.h>
+
+#include "core/topology_size.h"
+#include "sim/hop_latency.h"
+#include "tests/sim/cluster_examples.h"
+#include "tests/sim/same_prediction.h"
+#include "tests/sim/write_stream.h"
+
+namespace gradhaul {
+namespace {
+
+using namespace examples;  // NOLINT(google-build-using-namespace)
+
+constexpr Duration kStep = 650_ns;
+constexpr Duration kWakeUp = 3'500_ns;
+
+Cluster pair() {
+  Cluster cluster = bare_pair(5, 400_Gbps, {4096});
+  give_latencies(cluster.node);
+  return cluster;
+}
+
+Communication stepping() {
+  Communication communication;
+  communication.thread_step = kStep;
+  return communication;
+}
+
+Communication sleeping() {
+  Communication communication;
+  communication.sleeps = true;
+  communication.wake_up = kWakeUp;
+  return communication;
+}
+
+std::int64_t last_arrival(const StreamPlan& plan) {
+  return WriteStream(pair(), plan).arrived().back();
+}
+
+// The costs that UCX reckons with: 1 GiB of 4 KiB pages takes 64.2 ms, of 2 MiB pages at 0.4 us
+// each 0.22 ms.
+TEST(MemoryRegistration, IsABaseAndItsPages) {
+  constexpr Bytes kSize{std::int64_t{1} << 30};
+  EXPECT_EQ(registration_time(kHostRegistration, kSize).ps, 16'000'000 + 262'144 * 245'000LL);
+  EXPECT_EQ(registration_time({2_MiB, 16_us, 400_ns}, kSize).ps, 16'000'000 + 512 * 400'000);
+  EXPECT_EQ(registration_time(kHostRegistration, {4097}).ps, 16'000'000 + 2 * 245'000);
+}
+
+// Before the first write alone, which holds up all behind it.
+TEST(CommunicationThread, RegistersMemoryBeforeItsFirstPost) {
+  Communication registering;
+  registering.registers_each_transfer = true;
+  const StreamPlan once{.length = 512_KiB, .writes = 6};
+  StreamPlan each = once;
+  each.threads = registering;
+  EXPECT_EQ(last_arrival(each) - last_arrival(once),
+            registration_time(kGpuRegistration, 512_KiB).ps);
+}
+
+// The sender's for the kernel's flag, the receiver's for the completion.
+TEST(CommunicationThread, IsWokenAtBothEnds) {
+  const StreamPlan awake{.length = {4096}};
+  StreamPlan asleep = awake;
+  asleep.threads = sleeping();
+  const WriteStream stream(pair(), asleep);
+  EXPECT_EQ(stream.arrived()[0] - last_arrival(awake), 2 * kWakeUp.ps);
+  const std::vector<std::int64_t> busy = stream.world().packets().busy_threads();
+  // Its own completion wakes the sender once more.
+  EXPECT_EQ(busy.at(0), 2 * kWakeUp.ps + pair().node.nic.post.ps);
+  EXPECT_EQ(busy.at(1), kWakeUp.ps);
+}
+
+// Writes posted at once follow each other as the thread gets to them, where that takes longer than
+// all else; and what one message alone takes is known without simulating it.
+TEST(CommunicationThread, DoesOneThingAfterTheOther) {
+  const Cluster cluster = pair();
+  const WriteStream stream(cluster, {.length = {64}, .writes = 5, .threads = stepping()});
+  const std::int64_t turn = kStep.ps + cluster.node.nic.post.ps;
+  for (std::size_t i = 1; i < 4; ++i) {
+    EXPECT_EQ(stream.arrived()[i] - stream.arrived()[i - 1], turn);
+  }
+  const Fabric fabric(cluster);
+  Hop hop;
+  hop.source = 0;
+  hop.destination = 1;
+  hop.source_nic = hop.destination_nic = 0;
+  HopLatency latency(fabric, 1, stepping());
+  const MessageTime alone = latency.message(hop, {64});
+  EXPECT_EQ(alone.arrived.ps, stream.arrived()[0]);
+  EXPECT_EQ(alone.spacing.ps, turn);
+  const WriteStream free(cluster, {.length = {64}});
+  EXPECT_EQ(stream.arrived()[0] - free.arrived()[0], 2 * kStep.ps);
+}
+
+// One thread for all channels of a rank: the second waits for the first.
+TEST(CommunicationThread, IsSharedByAllChannels) {
+  const Cluster cluster = pair();
+  std::vector<std::vector<ConnectionEnd>> ends(2);
+  for (const int channel : {0, 1}) {
+    const ConnectionKey key{channel, 0, 1, 0};
+    ends[0].push_back({key, true, {}});
+    ends[1].push_back({key, false, {}});
+  }
+  Communication communication = stepping();
+  communication.channels = 2;
+  TransportWorld world(cluster, communication, ends, 2);
+  struct Arrivals final : CompletionSink {
+    explicit Arrivals(const TransportWorld& of) : world(of) {}
+    void on_completion(const Completion& completion) override {
+      if (completion.kind == CompletionKind::kWriteArrived) times.push_back(world.now());
+    }
+    const TransportWorld& world;
+    std::vector<std::int64_t> times;
+  } arrivals(world);
+  world.connect(1, arrivals);
+  world.at(0, [&world] {
+    for (const ConnectionId id : {0, 1}) {
+      WriteRequest request;
+      request.connection = id;
+      request.length = {64};
+      world.transport(0).post_write(request);
+    }
+  });
+  while (world.step()) {
+  }
+  ASSERT_EQ(arrivals.times.size(), 2U);
+  EXPECT_EQ(arrivals.times[1] - arrivals.times[0], kStep.ps + cluster.node.nic.post.ps);
+}
+
+// A work request that comes with the doorbell is not fetched; one that is longer is.
+TEST(BlueFlame, SavesTheFetchOfTheWorkRequest) {
+  Communication written;
+  written.blue_flame = {4096};
+  for (const std::int64_t size : {64, 4096, 4097}) {
+    StreamPlan plan{.length = {size}};
+    const std::int64_t fetched = last_arrival(plan);
+    plan.threads = written;
+    EXPECT_EQ(fetched - last_arrival(plan), size > 4096 ? 0 : pair().node.nic.wqe_fetch.ps);
+  }
+}
+
+// Turns are part of what must recur before anything is skipped.
+TEST(CommunicationThread, IsTheSameWhereWhatRecursIsSkipped) {
+  for (const Communication& threads : {stepping(), sleeping()}) {
+    PredictionRequest request = request_for(paired_cluster(4, 2), 32_MiB);
+    request.communication.thread_step = threads.thread_step;
+    request.communication.sleeps = threads.sleeps;
+    request.communication.wake_up = threads.wake_up;
+    request.communication.registers_each_transfer = true;
+    const Prediction skipped = predict(request);
+    const Prediction full = in_full(request);
+    expect_same(skipped, full);
+    EXPECT_GT(skipped.cost.skipped_packet_hops, full.cost.skipped_packet_hops);
+    EXPECT_DOUBLE_EQ(skipped.rows[0].cpu_cores, full.rows[0].cpu_cores);
+    EXPECT_EQ(skipped.rows[0].setup.ps, 0);
+  }
+}
+
+}  // namespace
+}  // namespace gradhaul
