@@ -70,8 +70,10 @@ class CommunicationThread {
     return end;
   }
 
-  // How long it has had something to do.
-  std::int64_t busy() const { return busy_; }
+  // How long it has had something to do by `now`.
+  std::int64_t busy(std::int64_t now) const {
+    return busy_ - std::max<std::int64_t>(0, free_ - now);
+  }
   void add_busy(std::int64_t ps) { busy_ += ps; }
 
   void append_state(StateWords& words) const {

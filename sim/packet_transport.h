@@ -87,8 +87,8 @@ class PacketTransport {
     return queue_pairs_[static_cast<std::size_t>(queue_pair)].payload;
   }
 
-  // How long each port's thread has been busy, by port; none where threads cost nothing. And what
-  // has been added since `since`, so many times more.
+  // How long threads have been busy by now, by port; none where they cost nothing. And what has
+  // been added since `since`, so many times more.
   std::vector<std::int64_t> busy_threads() const;
   void repeat(const std::vector<std::int64_t>& since, std::int64_t times);
 

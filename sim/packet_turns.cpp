@@ -70,13 +70,15 @@ bool PacketTransport::took_done_turn(std::int32_t index) {
 
 std::vector<std::int64_t> PacketTransport::busy_threads() const {
   std::vector<std::int64_t> busy;
-  for (const CommunicationThread& thread : threads_) busy.push_back(thread.busy());
+  for (const CommunicationThread& thread : threads_) {
+    busy.push_back(thread.busy(context_.engine.now()));
+  }
   return busy;
 }
 
 void PacketTransport::repeat(const std::vector<std::int64_t>& since, std::int64_t times) {
   for (std::size_t i = 0; i < since.size(); ++i) {
-    threads_[i].add_busy((threads_[i].busy() - since[i]) * times);
+    threads_[i].add_busy((threads_[i].busy(context_.engine.now()) - since[i]) * times);
   }
 }
 
