@@ -239,6 +239,8 @@ class Reckoning {
     // A chunk that fits into one slot travels as one slice, however large the slot.
     if (slot < chunk) {
       const double each_slice = path_.of("post and doorbell") + path_.of("completion") +
+                                path_.of("communication thread") +
+                                path_.of("interrupt and wake-up") +
                                 path_.of("kernel and host flags") + waiting;
       offer(Knob::kLargerSlots, each_slice / 2);
     }

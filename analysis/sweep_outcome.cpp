@@ -22,7 +22,7 @@ std::vector<SweepRow> SweepOutcome::rows() const {
   for (const Json& row : result.at("rows")) {
     rows.push_back({row.at("size_bytes").get<std::int64_t>(), row.at("time_us").get<double>(),
                     row.at("algbw_GBps").get<double>(), row.at("busbw_GBps").get<double>(),
-                    row.at("limited_by").get<std::string>()});
+                    row.at("limited_by").get<std::string>(), row.value("cpu_cores", 0.0)});
   }
   return rows;
 }

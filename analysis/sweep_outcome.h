@@ -21,6 +21,7 @@ struct SweepRow {
   double algbw_GBps = 0;
   double busbw_GBps = 0;
   std::string limited_by;
+  double cpu_cores = 0;  // as of ResultRow
 };
 
 struct SweepOutcome {

@@ -20,6 +20,19 @@ std::string item_of(const SweepResult& sweep) {
   return "";
 }
 
+// Whether some plans keep more of the host busy than others: then a column tells of it.
+bool tells_cores(const SweepResult& sweep) {
+  std::optional<double> first;
+  for (const SweepPoint& point : sweep.points) {
+    if (!point.outcome) continue;
+    for (const SweepRow& row : point.outcome->rows()) {
+      if (!first) first = row.cpu_cores;
+      if (row.cpu_cores != *first) return true;
+    }
+  }
+  return false;
+}
+
 bool is_of_steps(const SweepResult& sweep) { return !item_of(sweep).empty(); }
 
 struct BestRow {
@@ -62,8 +75,8 @@ std::string head_of(const SweepResult& sweep, const std::vector<std::size_t>& wi
                        "(us)", "(us)");
   }
   return text +
-         fmt::format("#{}  {:>13}  {:>12}  {:>7}  {:>7}   limited by\n", names, "size", "time",
-                     "algbw", "busbw") +
+         fmt::format("#{}  {:>13}  {:>12}  {:>7}  {:>7}{}   limited by\n", names, "size", "time",
+                     "algbw", "busbw", tells_cores(sweep) ? "    cores" : "") +
          fmt::format("#{}  {:>13}  {:>12}  {:>7}  {:>7}\n", units, "(B)", "(us)", "(GB/s)",
                      "(GB/s)");
 }
@@ -75,7 +88,8 @@ std::string step_line(const std::string& start, const SweepStep& step) {
                      step.items_per_s, peak, step.exposed_us, step.communicating_us);
 }
 
-std::string rows_of(const SweepPoint& point, const std::vector<std::size_t>& widths, bool steps) {
+std::string rows_of(const SweepPoint& point, const std::vector<std::size_t>& widths, bool steps,
+                    bool cores) {
   std::string start;
   for (std::size_t i = 0; i < widths.size(); ++i) {
     start += fmt::format("  {:>{}}", point.values[i], widths[i]);
@@ -91,8 +105,9 @@ std::string rows_of(const SweepPoint& point, const std::vector<std::size_t>& wid
   if (const auto step = step_of(point.outcome->result)) return step_line(start, *step);
   std::string text;
   for (const SweepRow& row : point.outcome->rows()) {
-    text += fmt::format("{}  {:>13}  {:>12.2f}  {:>7.2f}  {:>7.2f}   {}\n", start, row.size_bytes,
-                        row.time_us, row.algbw_GBps, row.busbw_GBps, row.limited_by);
+    text += fmt::format("{}  {:>13}  {:>12.2f}  {:>7.2f}  {:>7.2f}{}   {}\n", start, row.size_bytes,
+                        row.time_us, row.algbw_GBps, row.busbw_GBps,
+                        cores ? fmt::format("  {:>7.2f}", row.cpu_cores) : "", row.limited_by);
   }
   return text;
 }
@@ -147,10 +162,11 @@ std::string sweep_table(const SweepResult& sweep) {
   const std::vector<std::size_t> widths = widths_of(sweep);
   std::string text = head_of(sweep, widths);
   const bool steps = is_of_steps(sweep);
+  const bool cores = tells_cores(sweep);
   std::size_t missing = 0;
   std::size_t failed = 0;
   for (const SweepPoint& point : sweep.points) {
-    text += rows_of(point, widths, steps);
+    text += rows_of(point, widths, steps, cores);
     if (!point.outcome) ++missing;
     if (point.outcome && !point.outcome->done()) ++failed;
   }

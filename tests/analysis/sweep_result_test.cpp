@@ -119,6 +119,19 @@ TEST(SweepTable, HasALineForEachFinishedPoint) {
   EXPECT_THAT(table, HasSubstr("# Interrupted: 1 of 4 points are not finished\n"));
 }
 
+TEST(SweepTable, TellsOfCoresWhereTheyDiffer) {
+  SweepResult sweep = sample_sweep();
+  Prediction polling = testing::sample_prediction();
+  polling.rows[0].cpu_cores = 8;
+  sweep.points[0].outcome = outcome_of(polling, "1.2.3");
+  sweep.points[1].outcome = sweep.points[0].outcome;
+  EXPECT_THAT(sweep_table(sweep), Not(HasSubstr("cores")));
+  polling.rows[0].cpu_cores = 2.25;
+  sweep.points[1].outcome = outcome_of(polling, "1.2.3");
+  EXPECT_THAT(sweep_table(sweep), HasSubstr("busbw    cores   limited by\n"));
+  EXPECT_THAT(sweep_table(sweep), HasSubstr("     2.25   node0"));
+}
+
 TEST(SweepErrors, AreToldOnceForAllPointsThatHaveThem) {
   EXPECT_THAT(sweep_errors(sample_sweep()),
               ElementsAre("cluster.nodes=2, cluster.faults=[a, b] and 1 more: it cannot be"));
