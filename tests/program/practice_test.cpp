@@ -14,7 +14,7 @@ using Json = nlohmann::json;
 // 400 Gb/s less InfiniBand's headers on packets of 4096 B, 26 B each.
 constexpr double kNdr = 50e9 * 4096 / 4122;
 
-double seconds(const std::string& scenario, const std::vector<std::string>& settings) {
+Json result(const std::string& scenario, const std::vector<std::string>& settings) {
   const std::string file = temporary_file("result.json");
   std::vector<std::string> arguments{"predict", scenario, "--json", file, "--progress", "off"};
   for (const std::string& setting : settings) {
@@ -22,7 +22,11 @@ double seconds(const std::string& scenario, const std::vector<std::string>& sett
   }
   const ProgramRun run = run_program(arguments);
   EXPECT_EQ(run.status, 0) << run.err;
-  return Json::parse(text_of(file))["rows"][0]["time_us"].get<double>() / 1e6;
+  return Json::parse(text_of(file));
+}
+
+double seconds(const std::string& scenario, const std::vector<std::string>& settings) {
+  return result(scenario, settings)["rows"][0]["time_us"].get<double>() / 1e6;
 }
 
 // Framing of RoCEv2: 82 B to each packet. The first bytes take some us more.
@@ -75,6 +79,90 @@ TEST(WholeChunks, AreSentAndReducedInTurn) {
   const double slices =
       seconds("whole-chunks", {"communication.slots=8", "communication.slot_size=512KiB"});
   EXPECT_NEAR(slices, 62 * chunk / 37e9, 0.03 * slices);
+}
+
+// 130 us and 750 ns for each page, 64 KiB or 2 MiB; or before all else.
+TEST(RegistrationPerTransfer, AddsABaseAndItsPages) {
+  const std::string scenario = "registration-per-transfer";
+  const Json once = result(scenario, {"communication.registration=once"})["rows"][0];
+  const double free = once["time_us"];
+  EXPECT_NEAR(seconds(scenario, {}) * 1e6 - free, 130 + 4096 * 0.75, 1);
+  EXPECT_NEAR(seconds(scenario, {"communication.page_size=2MiB"}) * 1e6 - free, 130 + 128 * 0.75,
+              1);
+  EXPECT_DOUBLE_EQ(once["setup_us"].get<double>(), 130 + 4096 * 0.75);
+  EXPECT_DOUBLE_EQ(once["cpu_cores"].get<double>(), 1);
+}
+
+// PCIe 5 x16, 3 % of which are DLLPs. The uplink's narrower direction carries what leaves in
+// completions of 256 B (20 more each) and what comes in writes of 256 B (24 more).
+constexpr double kPcie5 = 32e9 * 16 * 128 / 130 / 8 * 0.97;
+TEST(AcsOn, HalvesTheUplink) {
+  const double size = 256 << 20;
+  const double on = seconds("acs-on", {});
+  EXPECT_NEAR(on, size * (276 + 280) / 256 / kPcie5, 0.02 * on);
+  const double off = seconds("acs-on", {"cluster.node.pcie_settings.acs=false"});
+  EXPECT_NEAR(off, size / kNdr, 0.02 * off);
+}
+
+// Down the uplink: reads of host memory by NIC and copy engine, 64 B with 20 more each. That is the
+// least; stages that wait for each other take some more.
+TEST(GpuDirectOff, PassesTheUplinkTwice) {
+  const double least = (256 << 20) * 2.0 * 84 / 64 / kPcie5;
+  const double off = seconds("gpudirect-off", {});
+  EXPECT_GT(off, least);
+  EXPECT_LT(off, 1.2 * least);
+  EXPECT_NEAR(seconds("gpudirect-off", {"communication.gpudirect=auto"}), (256 << 20) / kNdr,
+              0.02 * (256 << 20) / kNdr);
+}
+
+// Each NIC at its rate where each pair has a switch; staged, both pairs share the one uplink.
+TEST(SixtyPercent, IsLostToAnUplinkAndToThreads) {
+  const std::string repaired =
+      "cluster.node.pcie=[{switch: sw0, parent: socket0, link: gen4x16, devices: [gpu0, nic0]},"
+      "{switch: sw1, parent: socket0, link: gen4x16, devices: [gpu1, nic1]}]";
+  const std::string size = "workload.size=64MiB";
+  const double sent = 1.5 * (64 << 20) / 2;
+  const double rate = 25e9 * 4096 / 4122;
+  const double both = seconds("sixty-percent", {size, repaired, "cluster.faults=[]"});
+  EXPECT_NEAR(sent / both / rate, 1, 0.04);
+  const double bound = seconds("sixty-percent", {size, "cluster.faults=[]"});
+  // Two copies to the GPUs, in completions of 64 B.
+  EXPECT_LT(sent / bound, kPcie5 / 2 * 64 / 84 / 2);
+  EXPECT_GT(seconds("sixty-percent", {size}), 1.1 * bound);
+}
+
+// At the least, 14 steps of messages that cost each what a flag, a post and a completion do; lines
+// of LL save the completion and the flag of each step, and its thread's turn.
+TEST(ManySmallGradients, CostLatencyManyTimes) {
+  const Json rows = result("many-small-gradients", {})["rows"];
+  const double small = rows[0]["time_us"];
+  EXPECT_GT(400 * small, 20 * rows[1]["time_us"].get<double>());
+  const double lines = seconds("many-small-gradients", {"communication.protocol=ll"}) * 1e6;
+  // 0.65 + 0.22 + 0.5 us a step, less 8 KiB more on wire, PCIe and in kernels of 37 GB/s.
+  EXPECT_LT(small - lines, 14 * 1.37);
+  EXPECT_GT(small - lines, 14 * (1.37 - 8192 * (2 / 50e3 + 2 / 55e3 + 2 / 37e3)));
+}
+
+// Two steps of four channels' four slices, each posted, awaited at both ends, and its slot returned
+// and awaited: a step of the thread every time, and an interrupt where it sleeps.
+TEST(ChannelsAndCores, AreBusyWithEachMessage) {
+  const Json polling = result("channels-and-cores", {"communication.channels=4"})["rows"][0];
+  EXPECT_DOUBLE_EQ(polling["cpu_cores"].get<double>(), 1);
+  const Json asleep =
+      result("channels-and-cores",
+             {"communication.channels=4", "communication.completion=interrupt"})["rows"][0];
+  const double busy = asleep["cpu_cores"].get<double>() * asleep["time_us"].get<double>();
+  EXPECT_GT(busy, 0.9 * 2 * 16 * (5 * 0.65 + 2 * 0.075));
+  EXPECT_LT(busy, 2 * 16 * 5 * (0.65 + 3.5 + 0.075));
+  EXPECT_GT(asleep["time_us"].get<double>(), polling["time_us"].get<double>());
+}
+
+// One timeout on the path: 4.096 us * 2^timeout.
+TEST(DecayingOptics, WaitForTheTimeout) {
+  const double long_wait = seconds("decaying-optics", {});
+  const double short_wait = seconds("decaying-optics", {"communication.timeout=12"});
+  EXPECT_NEAR(long_wait - short_wait, 4.096e-6 * (16384 - 4096), 1e-6);
+  EXPECT_LT(seconds("decaying-optics", {"cluster.faults=[]"}), 0.006);
 }
 
 }  // namespace

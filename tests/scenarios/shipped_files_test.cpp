@@ -19,11 +19,13 @@ using testing::ElementsAre;
 
 TEST(ShippedFiles, AreAllRegistered) {
   const Library library(GRADHAUL_SCENARIOS);
-  EXPECT_THAT(library.names(""),
-              ElementsAre("70b-step", "7b-32gpu", "7b-32gpu-flat", "7b-32gpu-one-nic-per-node",
-                          "7b-step", "dlrm-step", "ideal-ring", "link-test", "parameter-server",
-                          "quick", "roce-mtu-1024", "static-collision", "two-jobs-packed",
-                          "two-jobs-scattered", "wan-ring", "whole-chunks"));
+  EXPECT_THAT(
+      library.names(""),
+      ElementsAre("70b-step", "7b-32gpu", "7b-32gpu-flat", "7b-32gpu-one-nic-per-node", "7b-step",
+                  "acs-on", "channels-and-cores", "decaying-optics", "dlrm-step", "gpudirect-off",
+                  "ideal-ring", "link-test", "many-small-gradients", "parameter-server", "quick",
+                  "registration-per-transfer", "roce-mtu-1024", "sixty-percent", "static-collision",
+                  "two-jobs-packed", "two-jobs-scattered", "wan-ring", "whole-chunks"));
   EXPECT_THAT(
       library.names("nodes"),
       ElementsAre("bad-cross-socket", "bad-uplink-gen3", "bad-uplink-gen4", "dgx-a100", "flat-h100",
