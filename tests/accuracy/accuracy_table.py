@@ -14,7 +14,12 @@ HEAD = """# Predicted beside measured
 Written by `tests/accuracy/run.sh` from `records.json` (what others have published, with the
 source), `cases/` (a scenario for each) and `predicted.json` (what came out). Devices, nodes,
 networks and the model's constants are those of commit ca2c1bb, made before the first comparison;
-nothing was changed to come closer.
+nothing was changed to come closer. Mechanisms were added since, with constants that were settled
+without comparing: the path through the host where NCCL stages data; one thread of each rank that
+posts and polls for all of its channels, NCCL's proxy, at 650 ns each (the middle of an estimate of
+0.3 to 1 µs; no source tells more); single work requests that come with the doorbell and are not
+fetched (BlueFlame: rdma-core, mlx5). What a kernel itself takes for a step is left out: nobody has
+published it, but for what NCCL plans with.
 
 An error is one of time, also where bandwidth was measured: +10 % is a prediction that takes a tenth
 longer. *By*: `packet` where that takes a CPU minute, else `flow`; profile, and the plan that NCCL
