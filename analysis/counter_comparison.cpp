@@ -11,7 +11,7 @@
 namespace gradhaul {
 namespace {
 
-constexpr std::size_t kKinds = 12;
+constexpr std::size_t kKinds = 14;
 constexpr std::array<std::string_view, kKinds> kNames{"xmit_wait_us",
                                                       "pfc_pause_frames",
                                                       "pfc_pause_frames_sent",
@@ -19,6 +19,8 @@ constexpr std::array<std::string_view, kKinds> kNames{"xmit_wait_us",
                                                       "ecn_marked",
                                                       "cnp",
                                                       "dropped",
+                                                      "tx_discards",
+                                                      "rx_discards",
                                                       "retransmitted",
                                                       "out_of_sequence",
                                                       "packet_seq_err",
@@ -35,6 +37,8 @@ Values values_of(const PortCounters& port) {
           static_cast<double>(port.ecn_marked),
           static_cast<double>(port.cnp),
           static_cast<double>(port.dropped),
+          static_cast<double>(port.tx_discards),
+          static_cast<double>(port.rx_discards),
           static_cast<double>(port.retransmitted),
           static_cast<double>(port.out_of_sequence),
           static_cast<double>(port.packet_seq_err),

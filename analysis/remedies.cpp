@@ -9,6 +9,7 @@
 #include "analysis/resource_group.h"
 #include "core/gpudirect.h"
 #include "core/infiniband_framing.h"
+#include "core/packet_loss.h"
 #include "core/pcie_framing.h"
 
 namespace gradhaul {
@@ -79,6 +80,10 @@ class Reckoning {
     // Worth knowing however much of the path it shows on.
     if (!cluster_.faults.empty()) {
       found_.push_back({Knob::kFaults, static_cast<double>(row_.time.ps), true});
+    }
+    if (cluster_.network.drops() || headroom_is_short(cluster_.network)) {
+      found_.push_back(
+          {Knob::kLossless, path_.of("retransmission") + path_.of("ACK timeout"), true});
     }
     host_path();
     network();

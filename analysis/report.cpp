@@ -88,12 +88,14 @@ std::string port_line(const std::vector<const PortCounters*>& ports) {
       {{"xmit_wait", &PortCounters::xmit_wait},
        {"out_of_credits", &PortCounters::out_of_credits},
        {"pfc_paused", &PortCounters::pfc_paused}}};
-  constexpr std::array<std::pair<std::string_view, std::int64_t PortCounters::*>, 9> kCounts{
+  constexpr std::array<std::pair<std::string_view, std::int64_t PortCounters::*>, 11> kCounts{
       {{"pfc_pause_frames", &PortCounters::pfc_pause_frames},
        {"pfc_pause_frames_sent", &PortCounters::pfc_pause_frames_sent},
        {"ecn_marked", &PortCounters::ecn_marked},
        {"cnp", &PortCounters::cnp},
        {"dropped", &PortCounters::dropped},
+       {"tx_discards", &PortCounters::tx_discards},
+       {"rx_discards", &PortCounters::rx_discards},
        {"retransmitted", &PortCounters::retransmitted},
        {"out_of_sequence", &PortCounters::out_of_sequence},
        {"packet_seq_err", &PortCounters::packet_seq_err},

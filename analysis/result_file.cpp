@@ -110,6 +110,8 @@ void read_counters(const Json& list, ComparedRun& run) {
     port.ecn_marked = count(member(entry, "ecn_marked"));
     port.cnp = count(member(entry, "cnp"));
     port.dropped = count(member(entry, "dropped"));
+    port.tx_discards = count(member(entry, "tx_discards"));
+    port.rx_discards = count(member(entry, "rx_discards"));
     port.retransmitted = count(member(entry, "retransmitted"));
     port.out_of_sequence = count(member(entry, "out_of_sequence"));
     port.packet_seq_err = count(member(entry, "packet_seq_err"));

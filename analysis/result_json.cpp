@@ -114,6 +114,8 @@ Json counters_json(const PortCounters& port) {
           {"ecn_marked", port.ecn_marked},
           {"cnp", port.cnp},
           {"dropped", port.dropped},
+          {"tx_discards", port.tx_discards},
+          {"rx_discards", port.rx_discards},
           {"retransmitted", port.retransmitted},
           {"out_of_sequence", port.out_of_sequence},
           {"packet_seq_err", port.packet_seq_err},

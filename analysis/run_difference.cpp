@@ -61,7 +61,7 @@ struct Counter {
   std::int64_t (*value)(const PortCounters&);
 };
 
-constexpr std::array<Counter, 12> kCounters{
+constexpr std::array<Counter, 14> kCounters{
     {{"xmit_wait", true, [](const PortCounters& port) { return ps(port.xmit_wait); }},
      {"out_of_credits", true, [](const PortCounters& port) { return ps(port.out_of_credits); }},
      {"pfc_paused", true, [](const PortCounters& port) { return ps(port.pfc_paused); }},
@@ -71,6 +71,8 @@ constexpr std::array<Counter, 12> kCounters{
      {"ecn_marked", false, [](const PortCounters& port) { return port.ecn_marked; }},
      {"cnp", false, [](const PortCounters& port) { return port.cnp; }},
      {"dropped", false, [](const PortCounters& port) { return port.dropped; }},
+     {"tx_discards", false, [](const PortCounters& port) { return port.tx_discards; }},
+     {"rx_discards", false, [](const PortCounters& port) { return port.rx_discards; }},
      {"retransmitted", false, [](const PortCounters& port) { return port.retransmitted; }},
      {"out_of_sequence", false, [](const PortCounters& port) { return port.out_of_sequence; }},
      {"packet_seq_err", false, [](const PortCounters& port) { return port.packet_seq_err; }},

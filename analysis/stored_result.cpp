@@ -156,6 +156,8 @@ PortCounters counters_of(const Stored& stored) {
   const auto later = [&stored](const char* key) {
     return stored.has(key) ? stored.at(key).count() : 0;
   };
+  port.tx_discards = later("tx_discards");
+  port.rx_discards = later("rx_discards");
   port.out_of_sequence = later("out_of_sequence");
   port.packet_seq_err = later("packet_seq_err");
   port.local_ack_timeout_err = later("local_ack_timeout_err");

@@ -155,12 +155,16 @@ enum class Routing : std::uint8_t {
 // port holds more than `xoff` of wire bytes pauses the transmitter at the other end of the cable,
 // and lets it go on at `xon` or less.
 struct PauseSettings {
+  bool on = true;    // false: nothing is paused, and what does not fit is dropped
+  int priority = 3;  // the lossless one
   Bytes xoff;
   Bytes xon;
+  Bytes port_buffer;  // a port's even share of a switch's buffer, and what a NIC has that says none
   // For what still comes after that. Nothing: what each cable needs (core/pause_headroom.h).
   std::optional<Bytes> headroom;
   // Above 0: switches pause at alpha x (what is free of the buffer that their ports share), and let
-  // go on at xoff - xon below that [Choudhury and Hahne, 1998]. NICs keep to xoff.
+  // go on at xoff - xon below that [Choudhury and Hahne, 1998]. NICs keep to xoff. Where nothing is
+  // paused, no outgoing queue gets more of the buffer than that.
   double alpha = 0;
   Duration response;  // a pause frame has come in: until no more frames are started
 };
@@ -204,6 +208,11 @@ struct Network {
   PauseSettings pause;               // RoCE
   CongestionControl congestion;      // RoCE
   Routing routing = Routing::kStatic;
+  // RoCE: what is sent goes by a priority that is not the lossless one
+  // (communication.traffic_class).
+  bool lossy_class = false;
+  // Ports drop what their buffers cannot hold, and pause nobody.
+  bool drops() const { return kind == NetworkKind::kRoce && (!pause.on || lossy_class); }
 };
 
 struct Cluster {

@@ -54,6 +54,9 @@ struct Communication {
   // in a row, without any progress, it tries again [IBTA vol. 1, 9.7.5 and 9.7.6].
   int timeout = 20;
   int retry = 7;
+  // The IP header's octet, DSCP * 4, by which Ethernet chooses a priority; nothing: the lossless
+  // one.
+  std::optional<int> traffic_class = {};
   GpuDirect gpudirect = GpuDirect::kOn;
   // Each rank has a communication thread on the host, which posts what goes by a NIC and handles
   // its completions, one after the other. Whether it registers a message's memory anew for each

@@ -35,6 +35,11 @@ bool has_far_threads(const Faults& faults, int node) {
          faults.far_threads.end();
 }
 
+bool has_pfc_off(const Faults& faults, std::string_view nic) {
+  return std::any_of(faults.pfc_off.begin(), faults.pfc_off.end(),
+                     [nic](const PfcOff& fault) { return fault.nic == nic; });
+}
+
 double slowdown_of(const Faults& faults, int node, int gpu) {
   for (const Straggler& fault : faults.gpus) {
     if (fault.node == node && fault.gpu == gpu) return fault.slowdown;

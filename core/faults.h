@@ -49,6 +49,20 @@ struct LinkDown {
   friend bool operator==(const LinkDown&, const LinkDown&) = default;
 };
 
+// A NIC without priority flow control: it heeds no pause frames, and sends none.
+struct PfcOff {
+  std::string nic;  // "node0.nic0"
+  friend bool operator==(const PfcOff&, const PfcOff&) = default;
+};
+
+// A NIC that sends pause frames all the time, whatever it has room for.
+struct PauseStorm {
+  std::string nic;
+  Duration at;  // since the start of the run
+  Duration lasts;
+  friend bool operator==(const PauseStorm&, const PauseStorm&) = default;
+};
+
 struct Faults {
   std::vector<TrainedDown> links;      // no link and quality twice
   std::vector<Straggler> gpus;         // no GPU twice
@@ -57,9 +71,14 @@ struct Faults {
   // Nodes whose communication threads run at another socket than the GPUs they serve, with all that
   // they allocate: queues, flags, buffers for staging. None twice.
   std::vector<int> far_threads = {};
-  // Packets may be lost.
+  std::vector<PfcOff> pfc_off = {};  // no NIC twice
+  std::vector<PauseStorm> storms = {};
+  // Links lose packets.
   bool lossy() const { return !errors.empty() || !down.empty(); }
-  bool empty() const { return links.empty() && gpus.empty() && far_threads.empty() && !lossy(); }
+  bool empty() const {
+    return links.empty() && gpus.empty() && far_threads.empty() && pfc_off.empty() &&
+           storms.empty() && !lossy();
+  }
   friend bool operator==(const Faults&, const Faults&) = default;
 };
 
@@ -75,5 +94,6 @@ double bit_error_rate(const Faults& faults, std::string_view link);
 std::vector<LinkDown> outages(const Faults& faults, std::string_view link);
 // Whether the node's communication threads run at another socket than its GPUs.
 bool has_far_threads(const Faults& faults, int node);
+bool has_pfc_off(const Faults& faults, std::string_view nic);
 
 }  // namespace gradhaul

@@ -50,6 +50,7 @@ enum class Knob : std::uint8_t {
   kPolling,         // instead of sleeping until an interrupt
   kThreadStep,      // what posts and completions take a communication thread
   kBlueFlame,       // work requests written with the doorbell
+  kLossless,        // Ethernet that pauses in time, in place of dropping
 };
 
 }  // namespace gradhaul

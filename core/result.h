@@ -87,8 +87,12 @@ struct PortCounters {
   std::int64_t pfc_pause_frames_sent = 0;
   Duration pfc_paused;
   std::int64_t ecn_marked = 0;
-  std::int64_t cnp = 0;  // sent
-  std::int64_t dropped = 0;
+  std::int64_t cnp = 0;      // sent
+  std::int64_t dropped = 0;  // garbled, or lost on a link that was down
+  // What did not fit into a switch's buffer when it came to wait for this port, and into the buffer
+  // of this port when it came in; named as ethtool's tx_discards_phy and rx_discards_phy.
+  std::int64_t tx_discards = 0;
+  std::int64_t rx_discards = 0;
   std::int64_t retransmitted = 0;
   // As in a NIC's hw_counters: packets that came after a gap, answers that told of one, and times
   // that no answer came.

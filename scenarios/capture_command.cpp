@@ -6,6 +6,7 @@
 #include <system_error>
 #include <tuple>
 
+#include "core/packet_loss.h"
 #include "scenarios/command_context.h"
 #include "scenarios/config_error.h"
 #include "scenarios/did_you_mean.h"
@@ -47,10 +48,11 @@ void check_scenario(const std::string& option, const Scenario& scenario) {
 }
 
 void check_losses(const std::string& option, const Scenario& scenario) {
-  if (!scenario.cluster.faults.lossy()) return;
+  if (!may_lose_packets(scenario.cluster)) return;
   refuse(option,
          "captures of packets that are lost and sent again are not available in this version; "
-         "cluster.faults=[] leaves the losses out");
+         "cluster.faults=[], cluster.network.flow_control=pfc and communication.traffic_class=auto "
+         "leave the losses out");
 }
 
 void make_folder(const std::string& folder) {

@@ -69,7 +69,7 @@ void check_nics(MappingReader& reader, const Cluster& cluster) {
 void check_lossless_nics(MappingReader& reader, const Cluster& cluster) {
   const Network& network = cluster.network;
   const Bytes own = cluster.node.nic.receive_buffer;
-  if (network.kind != NetworkKind::kRoce || own.count == 0) return;
+  if (network.kind != NetworkKind::kRoce || !network.pause.on || own.count == 0) return;
   const Bytes packet = largest_packet(network);
   const Bytes headroom = network.pause.headroom.value_or(
       pause_headroom(std::min(network.link, cluster.node.nic.rate), packet,

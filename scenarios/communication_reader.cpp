@@ -260,9 +260,15 @@ void read_gpudirect(MappingReader& reader, const Cluster* cluster, Communication
 }
 
 void read_queue_pair_settings(MappingReader& reader, Communication& communication) {
-  // Keys that later versions will honour; each has its one value here, that of NCCL 2.x where NCCL
-  // has such a thing (NCCL documentation, environment variables).
-  reader.fixed("traffic_class", "0");
+  // A key that later versions will honour; it has its one value here.
+  const NumberSpec classes{.otherwise = {"auto", false, "that of the lossless priority, if any"},
+                           .least = 0,
+                           .most = 255,
+                           .words = {{"auto", -1}}};
+  const std::int64_t traffic_class = reader.count("traffic_class", classes);
+  if (traffic_class >= 0) communication.traffic_class = static_cast<int>(traffic_class);
+  // This and some below later versions will honour; each has its one value here, that of NCCL 2.x
+  // where NCCL has such a thing (NCCL documentation, environment variables).
   reader.fixed("service_level", "0");
   communication.timeout = static_cast<int>(reader.count(
       "timeout",

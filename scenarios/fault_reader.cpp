@@ -12,6 +12,7 @@
 #include "core/forward_error_correction.h"
 #include "core/topology_size.h"
 #include "scenarios/did_you_mean.h"
+#include "scenarios/nic_fault_reader.h"
 
 namespace gradhaul {
 namespace {
@@ -21,10 +22,8 @@ using TreeKind = TreeNode::Kind;
 constexpr std::string_view kForms =
     "{link: node0.nic0, speed: 100Gb/s}, {link: node1.sw0, width: x8}, "
     "{link: node0.nic0, bit_error_rate: 1e-10}, {link: node0.nic0, down: {at: 5ms, for: 20ms}}, "
-    "{gpu: node0.gpu3, slowdown: 1.5} or {node: node3, communication_thread: other_socket}";
-
-// What other versions know of.
-constexpr std::string_view kLater[] = {"pause_storm"};
+    "{nic: node0.nic0, pfc: off}, {gpu: node0.gpu3, slowdown: 1.5} or {node: node3, "
+    "communication_thread: other_socket}";
 
 // All that can be the matter with one link.
 struct LinkFault {
@@ -86,12 +85,6 @@ class FaultReader {
       problems_.add(entry.location, fmt::format("a fault is a mapping, as {}", kForms));
       return;
     }
-    for (const std::string_view key : kLater) {
-      if (entry.find(key) == nullptr) continue;
-      problems_.add(entry.find(key)->key_location,
-                    fmt::format("{} is not available in this version, which has {}", key, kForms));
-      return;
-    }
     MappingReader reader(&entry, entry.location, filled, problems_);
     if (reader.has("gpu")) {
       read_straggler(reader);
@@ -101,9 +94,11 @@ class FaultReader {
       read_switch(reader, reader.has("leaf") ? "leaf" : "spine");
     } else if (reader.has("node")) {
       read_thread(reader);
+    } else if (reader.has("nic")) {
+      read_nic_fault(reader, cluster_, faults_);
     } else {
       problems_.add(entry.location,
-                    fmt::format("a fault names its `link`, `gpu` or `node`, as {}", kForms));
+                    fmt::format("a fault names its `link`, `nic`, `gpu` or `node`, as {}", kForms));
       return;
     }
     reader.finish();
@@ -373,6 +368,7 @@ std::vector<std::string> fault_notes(const Cluster& cluster) {
                     "the GPUs they serve",
                     node));
   }
+  for (std::string& note : nic_fault_notes(cluster.faults)) notes.push_back(std::move(note));
   return notes;
 }
 

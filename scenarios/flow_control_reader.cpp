@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/network_framing.h"
+#include "core/packet_loss.h"
 #include "core/pause_headroom.h"
 #include "scenarios/congestion_control_reader.h"
 
@@ -19,6 +20,10 @@ constexpr std::int64_t kMostSwitchBuffer = std::int64_t{1} << 40;
 constexpr int kUsualPorts = 64;
 // How far below its mark a port lets its peer go on: SONiC's default for 100 Gb/s and more.
 constexpr std::int64_t kXonBelow = 9'408;
+// What a queue that nothing pauses may have of the free buffer: SONiC's dynamic_th of 3 for lossy
+// profiles, 2^3; other systems set less.
+constexpr Default kLossyAlpha{"8", true, "SONiC's lossy buffer profiles, dynamic_th: 3", "0.125",
+                              "8"};
 
 std::string octets(std::int64_t bytes) { return fmt::format("{}B", bytes); }
 
@@ -34,34 +39,18 @@ std::string_view kind_name(NetworkKind kind) {
   return "an ideal network";
 }
 
-// Of the longest cable there is.
-Bytes most_headroom(const Network& network) {
-  const double metres = std::max(network.node_cable_metres, network.spine_cable_metres);
-  return pause_headroom(network.link, largest_packet(network), cable_latency(metres),
-                        network.pause.response);
-}
-
 // A port's share of the buffer beside its headroom.
 std::int64_t even_share(const Network& network) {
-  const int ports = network.topology.switch_ports > 0 ? network.topology.switch_ports : kUsualPorts;
-  const Bytes headroom = network.pause.headroom.value_or(most_headroom(network));
-  return network.switch_buffer.count / ports - headroom.count;
+  const Bytes headroom = network.pause.headroom.value_or(needed_headroom(network));
+  return (network.pause.port_buffer - headroom).count;
 }
 
+// Less than is needed is a mistake that real switches are set up with: it loses packets.
 void read_headroom(MappingReader& reader, Network& network) {
-  PauseSettings& pause = network.pause;
-  const Bytes needed = most_headroom(network);
   const Bytes given = reader.bytes(
       "headroom",
       {.otherwise = {"auto"}, .least = 1, .most = kMostSwitchBuffer, .words = {{"auto", 0}}});
-  if (given.count == 0) return;
-  pause.headroom = given;
-  if (given >= needed) return;
-  reader.report(
-      "headroom",
-      fmt::format("headroom: {} loses packets, which is not available in this version; at "
-                  "{} over its longest cable a port needs {}, or \"auto\"",
-                  octets(given.count), format_rate(network.link), octets(needed.count)));
+  if (given.count > 0) network.pause.headroom = given;
 }
 
 void read_marks(MappingReader& reader, Network& network) {
@@ -90,9 +79,49 @@ void read_marks(MappingReader& reader, Network& network) {
   }
 }
 
-void read_pause(MappingReader reader, Network& network) {
-  reader.choice("kind", {.otherwise = {"pfc"}, .available = {"pfc"}, .unavailable = {"none"}});
+// Where nothing is paused, the threshold of a queue is all there is to say.
+void read_dropping(MappingReader& reader, Network& network) {
   PauseSettings& pause = network.pause;
+  for (const char* key : {"priority", "response", "headroom", "xoff", "xon"}) {
+    if (reader.has(key)) {
+      reader.report(key, fmt::format("{}: with kind: none nothing is paused; leave it out, or take "
+                                     "kind: pfc",
+                                     key));
+    }
+    reader.raw(key);
+  }
+  pause.alpha = reader.real("alpha", {.otherwise = kLossyAlpha, .least = 0, .most = 64});
+  const Bytes packet = largest_packet(network);
+  if (pause.port_buffer < packet) {
+    reader.report("kind",
+                  fmt::format("kind: none: a port's even share of the switch's buffer, {}, never "
+                              "holds one packet on the wire, {}; give the switch more buffer",
+                              octets(pause.port_buffer.count), octets(packet.count)));
+  }
+  const double most = pause.alpha * static_cast<double>(network.switch_buffer.count);
+  if (pause.alpha > 0 && most < 2 * static_cast<double>(packet.count)) {
+    reader.report("alpha", fmt::format("alpha: {} of the switch's buffer of {} never holds one "
+                                       "packet on the wire, {}",
+                                       pause.alpha, octets(network.switch_buffer.count),
+                                       octets(packet.count)));
+  }
+}
+
+void read_pause(MappingReader reader, Network& network) {
+  PauseSettings& pause = network.pause;
+  const int ports = network.topology.switch_ports > 0 ? network.topology.switch_ports : kUsualPorts;
+  pause.port_buffer = {network.switch_buffer.count / ports};
+  pause.on =
+      reader.choice("kind",
+                    {.otherwise = {"pfc"}, .available = {"pfc", "none"}, .unavailable = {}}) == 0;
+  if (!pause.on) {
+    read_dropping(reader, network);
+    return reader.finish();
+  }
+  pause.priority = static_cast<int>(reader.count(
+      "priority", {.otherwise = {"3", false, "as NVIDIA's guides to RoCE set switches and NICs up"},
+                   .least = 0,
+                   .most = 7}));
   const std::int64_t quanta = pause_response_quanta(network.link);
   pause.response = reader.time(
       "response",
@@ -107,7 +136,7 @@ void read_pause(MappingReader reader, Network& network) {
     reader.report("alpha",
                   fmt::format("alpha: the switch's buffer of {} is all headroom, {} a port",
                               octets(network.switch_buffer.count),
-                              octets(pause.headroom.value_or(most_headroom(network)).count)));
+                              octets(pause.headroom.value_or(needed_headroom(network)).count)));
   }
   reader.finish();
 }

@@ -19,6 +19,7 @@
 #include "scenarios/goal_reader.h"
 #include "scenarios/job_reader.h"
 #include "scenarios/listed_algorithm_reader.h"
+#include "scenarios/lossy_network.h"
 #include "scenarios/references.h"
 #include "scenarios/settings.h"
 #include "scenarios/sha256.h"
@@ -89,9 +90,7 @@ void read_simulation(MappingReader reader, bool understood, Scenario& scenario) 
                             .most = std::numeric_limits<std::int64_t>::max(),
                             .words = {}}));
   if (scenario.communication.listed && scenario.fidelity != Fidelity::kPacket) {
-    reader.report("fidelity",
-                  "fidelity: an algorithm from a file is simulated packet by packet; "
-                  "packet is the one that goes with it");
+    reader.report("fidelity", "fidelity: only packet runs an algorithm from a file");
     understood = false;
   }
   if (scenario.goal && scenario.fidelity != Fidelity::kPacket) {
@@ -108,11 +107,7 @@ void read_simulation(MappingReader reader, bool understood, Scenario& scenario) 
                     "off use packet, flow or analytic");
     }
   }
-  if (understood && scenario.cluster.faults.lossy() && scenario.fidelity != Fidelity::kPacket) {
-    reader.report_together({"simulation.fidelity", "cluster.faults"},
-                           "faults: only fidelity packet loses packets (bit_error_rate, down); "
-                           "leave these faults out for any other");
-  }
+  if (understood) check_losses(reader, scenario);
   const std::string threads = what_threads_do(scenario.communication);
   if (understood && !threads.empty() && scenario.fidelity != Fidelity::kPacket) {
     reader.report("fidelity", fmt::format("fidelity: only packet knows of {}", threads));
@@ -230,6 +225,7 @@ void read_company(MappingReader& reader, bool understood, Scenario& scenario) {
                   "them");
   }
   scenario.jobs = read_jobs(reader, scenario.cluster, scenario.seed, scenario.notes);
+  check_priorities(reader, scenario);
   scenario.background = read_background(reader, scenario.cluster);
   if (std::any_of(scenario.jobs.begin(), scenario.jobs.end(),
                   [](const Job& job) { return chooses(job.communication); })) {
@@ -323,6 +319,7 @@ void read_whole(const TreeNode& tree, Scenario& scenario, Problems& problems) {
     shown.splice(shown.end(), shown, std::prev(shown.end(), 2));
   }
   const bool whole = understood != nullptr && problems.empty();
+  if (whole) choose_priority(scenario);
   read_simulation(reader.mapping("simulation"), whole, scenario);
   read_company(reader, whole && problems.empty(), scenario);
   reader.finish();

@@ -14,6 +14,8 @@ enum class EngineEvent : std::uint32_t {
   kLook,     // at a lossless buffer
   kPause,    // of a link, to be heeded
   kResume,
+  kStormBegins,  // of a link's receiver, which then pauses it all the time
+  kStormEnds,
   kFirstOfEndpoints,
 };
 

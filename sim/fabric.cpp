@@ -39,12 +39,15 @@ Fabric::Fabric(const Cluster& cluster) : cluster_(cluster) {
   }
   if (cluster_.nodes > 1) add_network();
   number_links();
-  if (cluster_.network.kind == NetworkKind::kRoce) set_pause_ways();
+  if (cluster_.network.kind == NetworkKind::kRoce) {
+    set_pause_ways();
+    set_drop_pools();
+  }
 }
 
 // A wire of the network, into something that forwards after `forwarding`.
 Link Fabric::wire_link(const std::string& name, double metres, Duration forwarding,
-                       bool into_nic) const {
+                       const std::string& into_nic) const {
   const Network& network = cluster_.network;
   Link link;
   link.name = name;
@@ -55,13 +58,13 @@ Link Fabric::wire_link(const std::string& name, double metres, Duration forwardi
   if (network.kind == NetworkKind::kInfiniband) {
     link.kind = LinkKind::kInfiniband;
     const Bytes own = cluster_.node.nic.receive_buffer;
-    const Bytes buffer = into_nic && own.count > 0 ? own : network.vl_buffer;
+    const Bytes buffer = !into_nic.empty() && own.count > 0 ? own : network.vl_buffer;
     link.window[static_cast<int>(TrafficClass::kPosted)] =
         std::min(buffer.count / kCreditBlockBytes, kMaxCreditBlocks);
     link.credit_return = network.credit_return + cable_latency(metres);
   } else if (network.kind == NetworkKind::kRoce) {
     link.kind = LinkKind::kEthernet;
-    link.pause = pause_rules(link, metres, into_nic);
+    set_buffer_rules(link, metres, into_nic);
   }
   return link;
 }
@@ -76,7 +79,8 @@ void Fabric::add_network() {
     for (int nic = 0; nic < nics; ++nic) {
       const std::string name = nic_name(node, nic);
       Link out = wire_link(name + ".out", network.node_cable_metres,
-                           direct ? Duration{} : network.switch_latency, direct);
+                           direct ? Duration{} : network.switch_latency,
+                           direct ? nic_name(1 - node, nic) : "");
       out.rate = trained_rate(cluster_.faults, name, out.rate);
       out.resource = resource(name, "nic");
       out.port = name;
@@ -86,7 +90,7 @@ void Fabric::add_network() {
       links_.push_back(out);
       if (direct) continue;
       const int leaf = leaf_of(topology, cluster_.nodes, nics, node, nic);
-      Link in = wire_link(name + ".in", network.node_cable_metres, {}, true);
+      Link in = wire_link(name + ".in", network.node_cable_metres, {}, name);
       in.rate = out.rate;
       in.resource = out.resource;
       in.bit_error_rate = out.bit_error_rate;
@@ -100,8 +104,7 @@ void Fabric::add_network() {
     for (int spine = 0; spine < topology.spines; ++spine) {
       for (int cable = 0; cable < cables_per_spine(topology); ++cable) {
         const std::string name = cable_name(leaf, spine, cable);
-        Link up =
-            wire_link(name + ".up", network.spine_cable_metres, network.switch_latency, false);
+        Link up = wire_link(name + ".up", network.spine_cable_metres, network.switch_latency, "");
         const std::string both = leaf_name(leaf) + "-spine" + std::to_string(spine);
         up.rate = trained_rate(cluster_.faults, both, network.link);
         up.resource = resource(both, "network");

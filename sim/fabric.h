@@ -59,8 +59,20 @@ struct PauseRules {
   Duration cable;            // one way
   Duration response;         // of the transmitter
   LinkId reverse = kNoLink;  // by which pause frames go
+  bool heeded = true;        // by the transmitter
+  bool spills = false;       // the headroom may not suffice: then frames are dropped
   bool lossless() const { return headroom.count > 0; }
   friend bool operator==(const PauseRules&, const PauseRules&) = default;
+};
+
+// Where Ethernet ports drop what does not fit (sim/dropping_buffers.h), in wire bytes.
+struct DropRules {
+  std::int32_t pool = -1;  // the switch that sends on the link
+  Bytes shared;            // the size of its buffer
+  double alpha = 0;        // above 0: a queue gets no more than this times what is free
+  Bytes receive;           // above 0: the buffer of the NIC at the far end
+  bool any() const { return pool >= 0 || receive.count > 0; }
+  friend bool operator==(const DropRules&, const DropRules&) = default;
 };
 
 // While a link is down, what is on it is lost.
@@ -82,12 +94,14 @@ struct Link {
   // InfiniBand: a packet's credits are back this long after its last bit left the far end's buffer.
   Duration credit_return;
   PauseRules pause;      // Ethernet
+  DropRules drop;        // Ethernet
   bool marks = false;    // sent by an Ethernet switch that marks packets (ECN)
   std::string port;      // counters are shown under this name ("leaf0:3"); empty: none
   bool network = false;  // a wire of the network: waiting for credits counts as xmit_wait
   // What garbles or swallows packets (core/faults.h).
   double bit_error_rate = 0;
   std::vector<Outage> outages;
+  std::vector<Outage> storms;  // while the NIC at the far end has it pause, whatever comes
   bool loses() const { return bit_error_rate > 0 || !outages.empty(); }
 };
 
@@ -160,9 +174,13 @@ class Fabric {
                         const char* kind, BitRate rate, Duration latency);
   void add_nvlink(int node);
   void add_network();
-  Link wire_link(const std::string& name, double metres, Duration forwarding, bool into_nic) const;
+  // `into_nic`: the one at its far end; empty: a switch.
+  Link wire_link(const std::string& name, double metres, Duration forwarding,
+                 const std::string& into_nic) const;
   PauseRules pause_rules(const Link& link, double metres, bool into_nic) const;
+  void set_buffer_rules(Link& link, double metres, const std::string& into_nic) const;
   void set_pause_ways();
+  void set_drop_pools();
   struct Ways {
     int spine;
     int cable_up;

@@ -29,8 +29,10 @@ struct alignas(64) LinkState {
   std::int32_t turn = 0;      // among links that may start something at the same instant
   // Credits count units of a train, which may be cut; else 64-byte blocks.
   bool unit_credits = false;
-  // Ethernet: what a packet takes of the far buffer is counted in bytes (sim/lossless_buffers.h).
-  bool lossless = false;
+  bool ethernet = false;    // what a packet takes of a buffer is counted in bytes
+  bool lossless = false;    // Ethernet: the far end pauses (sim/lossless_buffers.h)
+  bool drops = false;       // Ethernet: what comes to wait may not fit (sim/dropping_buffers.h)
+  bool spills = false;      // Ethernet: what it sends may not fit at the far end
   std::uint8_t paused = 0;  // classes
   bool marks = false;       // ECN
   ResourceId resource = kNoResource;
@@ -55,6 +57,9 @@ struct alignas(64) LinkState {
   std::int64_t markable = 0;
   std::int64_t marked = 0;
   std::int64_t repeated_stall = 0;  // beside it, of periods that were not stepped through
+  // Packets that did not fit: before it, and at its far end.
+  std::int64_t discarded = 0;
+  std::int64_t spilt = 0;
 };
 
 }  // namespace gradhaul

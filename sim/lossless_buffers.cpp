@@ -51,7 +51,8 @@ void LosslessBuffers::advance(Buffer& buffer, std::int64_t now) {
     buffer.coming_bytes -= buffer.coming.front().bytes;
     buffer.coming.pop_front();
     buffer.most = std::max(buffer.most, buffer.held);
-    GRADHAUL_ASSERT(!buffer.pausing || buffer.held - buffer.mark <= buffer.rules.headroom.count,
+    GRADHAUL_ASSERT(!buffer.pausing || buffer.rules.spills ||
+                        buffer.held - buffer.mark <= buffer.rules.headroom.count,
                     "a lossless port drops nothing: its headroom suffices");
   }
   // What is taken at once leaves as it comes in.
@@ -102,10 +103,25 @@ void LosslessBuffers::expect(LinkId link, std::int64_t now, std::int64_t time, s
   ask_again(link);
 }
 
+bool LosslessBuffers::fits(LinkId link, std::int64_t now, std::int64_t time, std::int64_t bytes) {
+  Buffer& filled = buffer(link);
+  Pool* pool = pool_of(filled);
+  if (pool != nullptr) {
+    advance_all(*pool, now);
+  } else {
+    advance(filled, now);
+  }
+  std::int64_t mark = filled.rules.xoff.count;
+  if (pool != nullptr) mark = filled.pausing ? filled.mark : mark_of(*pool);
+  std::int64_t held = filled.held + filled.coming_bytes + bytes;
+  for (const Change& gone : filled.leaving) held -= gone.time <= time ? gone.bytes : 0;
+  return held <= mark + filled.rules.headroom.count;
+}
+
 void LosslessBuffers::leave(LinkId link, std::int64_t now, std::int64_t time, std::int64_t bytes,
                             ResourceId culprit) {
   Buffer& emptied = buffer(link);
-  emptied.culprit = culprit;
+  if (emptied.storms == 0) emptied.culprit = culprit;
   // Nearly always the last: frames of one link may go out by several.
   auto place = emptied.leaving.end();
   while (place != emptied.leaving.begin() && (place - 1)->time > time) --place;
@@ -131,14 +147,30 @@ void LosslessBuffers::order(LinkId link, bool pause, std::int64_t mark, std::int
   Buffer& ordering = buffer(link);
   ordering.pausing = pause;
   ordering.mark = mark;
+  if (Pool* pool = pool_of(ordering)) pool->pausing += pause ? 1 : -1;
+  if (ordering.storms > 0) return;
   ++ordering.frames;
   if (pause) {
     ordering.since = now;
   } else {
     ordering.frames += (now - ordering.since) / ordering.renewal;
   }
-  if (Pool* pool = pool_of(ordering)) pool->pausing += pause ? 1 : -1;
   orders.push_back({link, pause});
+}
+
+// What the buffer itself would have ordered meanwhile makes no difference; if it still has the
+// transmitter pause at the end, that goes on.
+void LosslessBuffers::storm(LinkId link, std::int64_t now, bool begins, ResourceId culprit,
+                            std::vector<Order>& orders) {
+  Buffer& paused = buffer(link);
+  paused.storms += begins ? 1 : -1;
+  if (begins ? paused.storms > 1 : paused.storms > 0) return;
+  if (begins) paused.culprit = culprit;
+  if (begins && !paused.pausing) paused.since = now;
+  if (paused.pausing) return;
+  ++paused.frames;
+  if (!begins) paused.frames += (now - paused.since) / paused.renewal;
+  orders.push_back({link, begins});
 }
 
 void LosslessBuffers::look_at_own(LinkId link, std::int64_t now, std::vector<Order>& orders) {
@@ -215,7 +247,7 @@ void LosslessBuffers::append_state(StateWords& words, LinkId link) const {
   while (gone < kept.leaving.size() && kept.leaving[gone].time <= words.now()) {
     held -= kept.leaving[gone++].bytes;
   }
-  words.add(held, kept.pausing, kept.mark, kept.culprit, kept.coming.size() - come,
+  words.add(held, kept.pausing, kept.storms, kept.mark, kept.culprit, kept.coming.size() - come,
             kept.leaving.size() - gone);
   words.add_time(kept.look);
   if (kept.pausing) words.add_time(kept.since);

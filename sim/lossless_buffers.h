@@ -47,6 +47,9 @@ class LosslessBuffers {
   // A frame will have come in by the link at `time`; frames of a link in order. `now` is not after
   // it.
   void expect(LinkId link, std::int64_t now, std::int64_t time, std::int64_t bytes);
+  // Whether there will be room for a frame that comes in by the link at `time`, by what is known
+  // now to have left by then. Of a link whose headroom may not suffice (PauseRules::spills).
+  bool fits(LinkId link, std::int64_t now, std::int64_t time, std::int64_t bytes);
   // A frame that came by the link will be gone at `time`, which may be before others that are
   // already known. It left by, or had waited for, `culprit`.
   void leave(LinkId link, std::int64_t now, std::int64_t time, std::int64_t bytes,
@@ -56,6 +59,9 @@ class LosslessBuffers {
   // When which link is to be looked at, since the last call.
   std::vector<Look>& looks() { return looks_; }
 
+  // The receiver, which is `culprit`, begins to pause the transmitter whatever comes, or stops.
+  void storm(LinkId link, std::int64_t now, bool begins, ResourceId culprit,
+             std::vector<Order>& orders);
   // The transmitter of the link heeds the frame.
   void hold(LinkId link, std::int64_t now, bool paused);
   ResourceId culprit(LinkId link) const { return buffer(link).culprit; }
@@ -89,6 +95,7 @@ class LosslessBuffers {
     std::int64_t held_up = 0;
     Totals repeated;
     std::int64_t renewal = 0;  // ps after which a pause is renewed
+    int storms = 0;            // that are on
   };
   struct Pool {
     std::vector<LinkId> links;

@@ -17,7 +17,10 @@ LinkState initial_state(const Link& link) {
   state.latency = link.latency.ps;
   state.resource = link.resource;
   state.unit_credits = link.kind == LinkKind::kPcie;
+  state.ethernet = link.kind == LinkKind::kEthernet;
   state.lossless = link.pause.lossless();
+  state.drops = link.drop.pool >= 0;
+  state.spills = link.pause.spills || link.drop.receive.count > 0;
   state.marks = link.marks;
   state.loses = link.loses();
   // A loop shorter than the way there cannot be.
@@ -37,11 +40,13 @@ PacketEngine::PacketEngine(const Fabric& fabric, Endpoints& endpoints, const Cop
       endpoints_(endpoints),
       copies_(copies),
       buffers_(fabric),
+      dropping_(fabric),
       losses_(fabric),
       flows_on_link_(fabric.links().size(), 0) {
   for (const Link& link : fabric.links()) {
     states_.push_back(initial_state(link));
     pause_ways_.push_back(link.pause.reverse);
+    schedule_storms(static_cast<LinkId>(states_.size()) - 1);
   }
   starts_.resize(states_.size());
   links_by_turn_.resize(states_.size());
@@ -247,6 +252,10 @@ void PacketEngine::handle(const Event& event) {
       return heed_pause(index, true);
     case EngineEvent::kResume:
       return heed_pause(index, false);
+    case EngineEvent::kStormBegins:
+      return storm(index, true);
+    case EngineEvent::kStormEnds:
+      return storm(index, false);
     default:
       return endpoints_.on_event(kind_of(event) - kFirstEndpointEvent, index);
   }
@@ -276,6 +285,7 @@ void PacketEngine::arrive(PacketId id) {
   const LinkId link = hop.link;
   LinkState& state = link_state(link);
   const int c = hop.traffic_class;
+  if (state.drops && c == 0 && !keeps_waiting(id, link)) return;
   if (arrived.trace != kNone) trace(arrived.trace).stalled_at_arrival = stall_total(link);
   if (state.marks) queue_and_mark(link, arrived);
   if (state.watched) {
@@ -343,7 +353,7 @@ void PacketEngine::compute_form(FlowHop& hop, const Packet& p) {
   const Bytes wire{wire_bytes(hop, p, form.units)};
   form.credits = state.unit_credits
                      ? form.units
-                     : static_cast<std::int32_t>(state.lossless ? wire.count : credit_blocks(wire));
+                     : static_cast<std::int32_t>(state.ethernet ? wire.count : credit_blocks(wire));
   SerialisationCarry carry;
   form.time = state.rate == 0 ? 0 : serialisation_time(wire, BitRate{state.rate}, carry).ps;
   form.remainder = carry.remainder;

@@ -26,6 +26,8 @@
 //  - A unit's credit is given back when it leaves the buffer, or at once where the last link ends
 //    in something that takes all at once. The units of a train that waits for a slower link behind
 //    it leave one by one as they come.
+//  - An Ethernet port that nobody pauses, or not in time, drops what does not fit into a buffer
+//    (sim/dropping_buffers.h), as it comes to wait or as it starts on the link to there.
 //  - A packet that a link loses (sim/link_losses.h) is on it as long as any other. The far end
 //    drops it, and its buffer is free at once.
 
@@ -33,6 +35,7 @@
 #include <vector>
 
 #include "sim/copies.h"
+#include "sim/dropping_buffers.h"
 #include "sim/event_wheel.h"
 #include "sim/fabric.h"
 #include "sim/link_losses.h"
@@ -127,6 +130,7 @@ class PacketEngine {
     return state(link).lossless ? Cause::kPaused : Cause::kCredits;
   }
   const LosslessBuffers& buffers() const { return buffers_; }
+  const DroppingBuffers& dropping() const { return dropping_; }
   const LinkLosses& losses() const { return losses_; }
   // Of a lossless link, repeated periods included.
   LosslessBuffers::Totals pauses(LinkId link) const { return buffers_.totals(link, now_); }
@@ -235,11 +239,16 @@ class PacketEngine {
   void give_back(const Packet& packet, std::int64_t was_free, std::int64_t serialisation,
                  ResourceId culprit);
   void leave_buffer(const Packet& packet, std::int64_t time, ResourceId culprit);
+  bool keeps_waiting(PacketId id, LinkId link);
+  bool fill_buffers(LinkId link, Packet& started, std::int64_t serialisation);
+  void discard(PacketId id, LinkId link);
   void queue_and_mark(LinkId link, Packet& arrived);
   void ask_for_looks();
   void look_at_buffer(LinkId link);
   void send_pause(const LosslessBuffers::Order& order);
   void heed_pause(LinkId link, bool pause);
+  void schedule_storms(LinkId link);
+  void storm(LinkId link, bool begins);
   std::int64_t first_unit_leaves(FlowHop& before, const Packet& leaving, std::int64_t was_free,
                                  std::int64_t serialisation);
   std::int64_t tail_wait(FlowHop& hop, const Packet& packet, std::int64_t serialisation);
@@ -268,6 +277,7 @@ class PacketEngine {
   EventWheel wheel_;
   std::vector<Event> next_round_;  // of this instant
   LosslessBuffers buffers_;
+  DroppingBuffers dropping_;
   LinkLosses losses_;
   std::uint64_t seed_ = 1;
   std::vector<LinkId> pause_ways_;  // by link

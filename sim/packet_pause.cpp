@@ -38,7 +38,11 @@ void PacketEngine::ask_for_looks() {
 }
 
 void PacketEngine::leave_buffer(const Packet& leaving, std::int64_t time, ResourceId culprit) {
-  GRADHAUL_ASSERT(!ahead_, "what a lossless port holds is not decided ahead");
+  GRADHAUL_ASSERT(!ahead_, "what an Ethernet port holds is not decided ahead");
+  if (!state(leaving.ingress).lossless) {
+    dropping_.passed_on(leaving.ingress, time, leaving.ingress_units);
+    return;
+  }
   buffers_.leave(leaving.ingress, now_, time, leaving.ingress_units, culprit);
   ask_for_looks();
 }
@@ -65,10 +69,26 @@ void PacketEngine::send_pause(const LosslessBuffers::Order& order) {
   way.free = sent;
   way.carry = 0;
   way.busy_total += time;
+  if (!rules.heeded) return;
   wheel_.schedule(
       {sent + (rules.cable + rules.response).ps,
        event_order(Phase::kPause, static_cast<std::uint32_t>(order.link)),
        event_what(order.pause ? EngineEvent::kPause : EngineEvent::kResume, order.link)});
+}
+
+void PacketEngine::schedule_storms(LinkId link) {
+  for (const Outage& storm : fabric_.link(link).storms) {
+    const auto order = event_order(Phase::kPause, static_cast<std::uint32_t>(link));
+    wheel_.schedule({storm.from.ps, order, event_what(EngineEvent::kStormBegins, link)});
+    wheel_.schedule({storm.until.ps, order, event_what(EngineEvent::kStormEnds, link)});
+  }
+}
+
+void PacketEngine::storm(LinkId link, bool begins) {
+  orders_.clear();
+  buffers_.storm(link, now_, begins, state(link).resource, orders_);
+  ask_for_looks();
+  for (const LosslessBuffers::Order& order : orders_) send_pause(order);
 }
 
 void PacketEngine::heed_pause(LinkId link, bool pause) {

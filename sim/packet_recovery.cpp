@@ -4,12 +4,13 @@
 #include <algorithm>
 
 #include "core/infiniband_framing.h"
+#include "core/packet_loss.h"
 #include "sim/packet_transport.h"
 
 namespace gradhaul {
 
 void PacketTransport::add_recoveries(const Wiring& wiring) {
-  if (!context_.fabric.cluster().faults.lossy()) return;
+  if (!may_lose_packets(context_.fabric.cluster())) return;
   recoveries_.resize(queue_pairs_.size());
   recovery_counts_.resize(injectors_.size());
   for (const WiredConnection& wired : wiring.connections) {

@@ -105,7 +105,7 @@ int PacketEngine::choose(LinkState& state, Attempt& best, std::int64_t& retry) {
   }
   constexpr int kPosted = static_cast<int>(TrafficClass::kPosted);
   constexpr int kNonPosted = static_cast<int>(TrafficClass::kNonPosted);
-  if (state.lossless && state.head[kNonPosted] != kNone) {
+  if (state.ethernet && state.head[kNonPosted] != kNone) {
     // On Ethernet these are notifications, in a priority of their own before all else.
     best = attempt(state, kNonPosted);
     return kNonPosted;
@@ -193,22 +193,16 @@ void PacketEngine::start(LinkId link, PacketId id) {
   if (started.ingress_units > 0) give_back(started, was_free, serialisation, culprit);
   if (started.trace != kNone) trace_start(started, link);
   started.ingress = link;
-  // The lossless priority is the first class.
-  const bool counted = guarded || (state.lossless && c == 0);
-  started.ingress_units = static_cast<std::int16_t>(counted ? form.credits : 0);
+  started.ingress_units = static_cast<std::int16_t>(guarded ? form.credits : 0);
   started.ingress_copy = hop.copy;
   if (state.marks) state.queued -= form.credits;
-  if (state.lossless && started.ingress_units > 0) {
-    const Duration cable = fabric_.link(link).pause.cable;
-    buffers_.expect(link, now_, now_ + serialisation + cable.ps, form.credits);
-    ask_for_looks();
-  }
+  const bool lost = state.ethernet && c == 0 && !fill_buffers(link, started, serialisation);
   if (hop.notify_start) {
     const Packet copy = started;
-    go_on(id, link, serialisation);
+    lost ? discard(id, link) : go_on(id, link, serialisation);
     endpoints_.on_first_start(copy, now_);
   } else {
-    go_on(id, link, serialisation);
+    lost ? discard(id, link) : go_on(id, link, serialisation);
   }
 }
 
@@ -226,7 +220,7 @@ void PacketEngine::give_back(const Packet& leaving, std::int64_t was_free,
   CreditRun run;
   run.units = leaving.ingress_units;
   run.culprit = copies_.seen(culprit, copies_.minus(hop_of(leaving).copy, leaving.ingress_copy));
-  if (state.lossless) return leave_buffer(leaving, now_ + serialisation, run.culprit);
+  if (state.ethernet) return leave_buffer(leaving, now_ + serialisation, run.culprit);
   int c = static_cast<int>(TrafficClass::kPosted);
   run.first = now_ + state.return_after_leaving;
   const FlowHop& leaving_by = hop_of(leaving);
@@ -262,7 +256,7 @@ std::int64_t PacketEngine::first_unit_leaves(FlowHop& before, const Packet& leav
 void PacketEngine::release(const Packet& delivered, std::int64_t time, ResourceId culprit) {
   if (delivered.ingress_units == 0) return;
   LinkState& state = link_state(delivered.ingress);
-  if (state.lossless) return leave_buffer(delivered, time, culprit);
+  if (state.ethernet) return leave_buffer(delivered, time, culprit);
   constexpr int kPosted = static_cast<int>(TrafficClass::kPosted);
   state.credits[kPosted].add({time + state.return_after_leaving, 0, delivered.ingress_units,
                               culprit, hop_of(delivered).ordinal});
@@ -326,7 +320,7 @@ void PacketEngine::empty_far_buffer(Packet& moved, LinkId link, std::int64_t ser
   LinkState& state = link_state(link);
   const FlowHop& hop = hop_of(moved);
   const std::int64_t delivered = now_ + serialisation + state.latency;
-  if (state.lossless) {
+  if (state.ethernet) {
     leave_buffer(moved, delivered, state.resource);
   } else {
     CreditRun run;

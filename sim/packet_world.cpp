@@ -4,6 +4,7 @@
 #include <sstream>
 #include <utility>
 
+#include "core/packet_loss.h"
 #include "sim/port_observation.h"
 #include "sim/retry_failure.h"
 #include "sim/run_observation.h"
@@ -51,7 +52,7 @@ PacketWorld::PacketWorld(const PredictionRequest& request, const Fabric& fabric,
   incomplete_ = not_begun_ = static_cast<Rank>(engines_.size());
   engine_.draw_by(request.seed);
   // Draws, and rates that grow with time, do not recur.
-  const bool draws = request.cluster.network.congestion.dcqcn || request.cluster.faults.lossy();
+  const bool draws = request.cluster.network.congestion.dcqcn || may_lose_packets(request.cluster);
   if (request.skip_recurrences && !draws && !plan_.schedule->crosses_channels()) {
     recurrence_.emplace(RunState{engine_, *transport_, *kernels_, memory_, blame_, engines_});
   }
@@ -269,7 +270,7 @@ std::vector<TracePart> PacketWorld::critical_path() const {
 }
 
 void PacketWorld::check() const {
-  const bool lossy = request_.cluster.faults.lossy();
+  const bool lossy = may_lose_packets(request_.cluster);
   // What was sent again without need may still be on its way.
   GRADHAUL_ASSERT(
       lossy ? transport_->all_accepted() : engine_.payload_sent() == engine_.payload_delivered(),

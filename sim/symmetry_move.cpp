@@ -67,7 +67,7 @@ bool alike(const Link& a, const Link& b) {
          a.credit_return == b.credit_return && a.network == b.network &&
          a.pause.lossless() == b.pause.lossless() && a.pause.xoff == b.pause.xoff &&
          a.pause.xon == b.pause.xon && a.pause.headroom == b.pause.headroom &&
-         a.pause.cable == b.pause.cable;
+         a.pause.cable == b.pause.cable && a.storms.empty() && b.storms.empty();
 }
 
 // Where something takes no time, what happens at one instant in different places may depend on the

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/asked_row.h"
+#include "core/packet_loss.h"
 #include "sim/path_report.h"
 #include "sim/retry_failure.h"
 #include "sim/world_report.h"
@@ -21,7 +22,7 @@ constexpr std::int64_t kStalledFor = 1'000'000'000'000;  // 1 s
 std::int64_t stalled_for(const Fabric& fabric, const TaskGraph& graph) {
   std::int64_t longest = 0;
   for (const Communicator& of : graph.communicators) {
-    if (!fabric.cluster().faults.lossy() || of.communication.timeout == 0) continue;
+    if (!may_lose_packets(fabric.cluster()) || of.communication.timeout == 0) continue;
     longest =
         std::max(longest, (of.communication.retry + 2) * ack_timeout(of.communication.timeout));
   }

@@ -1,6 +1,7 @@
 #include "sim/world_plan.h"
 
 #include "core/engine_layout.h"
+#include "core/packet_loss.h"
 #include "sim/connection_traffic.h"
 
 namespace gradhaul {
@@ -33,7 +34,7 @@ WorldPlan plan_world(const PredictionRequest& request, const Fabric& fabric,
   // Copies of a port that shares its buffer with others are not looked at one by one.
   const bool shares_buffers = request.cluster.network.pause.alpha > 0;
   // Nor are copies drawn alike.
-  const bool draws = request.cluster.network.congestion.dcqcn || request.cluster.faults.lossy();
+  const bool draws = request.cluster.network.congestion.dcqcn || may_lose_packets(request.cluster);
   const bool even = !shares_buffers && !draws && !plan.schedule->crosses_channels();
   if (request.skip_recurrences && starts == Starts::kTogether && even) {
     plan.symmetry = find_symmetry(fabric, placement, *plan.schedule, plan.wiring);

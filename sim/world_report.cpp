@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "core/packet_loss.h"
 #include "sim/path_report.h"
 
 namespace gradhaul {
@@ -58,11 +59,15 @@ void add_notifications(const FinishedRun& world, std::map<std::string, PortCount
 void add_losses(const FinishedRun& world, std::map<std::string, PortCounters>& ports) {
   const Fabric& fabric = world.fabric();
   const Cluster& cluster = fabric.cluster();
-  if (!cluster.faults.lossy()) return;
+  if (!may_lose_packets(cluster)) return;
   for (std::size_t i = 0; i < fabric.links().size(); ++i) {
+    const LinkState& state = world.link(static_cast<LinkId>(i));
+    if (state.discarded > 0) ports[fabric.links()[i].port].tx_discards += state.discarded;
     const std::int64_t lost = world.losses(static_cast<LinkId>(i)).lost;
-    if (lost == 0) continue;
-    ports[fabric.link(fabric.reverse_of(fabric.links()[i])).port].dropped += lost;
+    if (lost + state.spilt == 0) continue;
+    PortCounters& far = ports[fabric.link(fabric.reverse_of(fabric.links()[i])).port];
+    far.dropped += lost;
+    far.rx_discards += state.spilt;
   }
   for (int node = 0; node < cluster.nodes; ++node) {
     for (int nic = 0; nic < cluster.node.nic_count; ++nic) {
@@ -79,8 +84,9 @@ void add_losses(const FinishedRun& world, std::map<std::string, PortCounters>& p
 
 bool counts_nothing(const PortCounters& port) {
   const std::int64_t pauses = port.pfc_pause_frames + port.pfc_pause_frames_sent;
-  const std::int64_t losses = port.dropped + port.retransmitted + port.out_of_sequence +
-                              port.packet_seq_err + port.local_ack_timeout_err;
+  const std::int64_t losses = port.dropped + port.tx_discards + port.rx_discards +
+                              port.retransmitted + port.out_of_sequence + port.packet_seq_err +
+                              port.local_ack_timeout_err;
   return port.xmit_wait.ps == 0 && pauses + port.ecn_marked + port.cnp + losses == 0;
 }
 
@@ -103,6 +109,7 @@ std::vector<PortCounters> port_counters(const FinishedRun& world) {
     PortCounters& port = ports[link.port];
     // A port of a lossless network waits for nothing but credits, or while it is paused.
     port.xmit_wait = {world.stalled(id)};
+    port.ecn_marked = world.link(id).marked;
     if (!link.pause.lossless()) {
       port.out_of_credits = port.xmit_wait;
       continue;
@@ -111,7 +118,6 @@ std::vector<PortCounters> port_counters(const FinishedRun& world) {
     port.pfc_paused = {pauses.paused};
     port.pfc_pause_frames = pauses.frames;
     ports[world.fabric().link(link.pause.reverse).port].pfc_pause_frames_sent = pauses.frames;
-    port.ecn_marked = world.link(id).marked;
   }
   add_notifications(world, ports);
   add_losses(world, ports);

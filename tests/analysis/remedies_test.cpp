@@ -68,6 +68,15 @@ TEST(Remedies, FaultsComeBeforeAllElse) {
   EXPECT_EQ(wire.knobs().front(), Knob::kFaults);
 }
 
+TEST(Remedies, PausesWhereBuffersDrop) {
+  Case dropping("node0.nic0", {{"leaf0-spine0", "ACK timeout", 900_us}, {"", "latency", 100_us}});
+  dropping.cluster.network.kind = NetworkKind::kRoce;
+  EXPECT_THAT(dropping.knobs(), Not(Contains(Knob::kLossless)));
+  dropping.cluster.network.lossy_class = true;
+  EXPECT_EQ(dropping.knobs().front(), Knob::kLossless);
+  EXPECT_EQ(dropping.remedies().front().at_most, 900_us);
+}
+
 // What sends data through the host is worth knowing as faults are, where it is in use.
 TEST(Remedies, KnowTheWayThroughTheHost) {
   Case staged("node0.sw0", {{"node0.sw0", "busy", 900_us}, {"", "starting copies", 100_us}});

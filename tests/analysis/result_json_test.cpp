@@ -58,9 +58,9 @@ TEST(ResultJson, EveryCounterHasEveryKey) {
   for (const Json& counter : result["counters"]) {
     EXPECT_THAT(keys_of(counter),
                 ElementsAre("port", "xmit_wait_us", "pfc_pause_frames", "pfc_pause_frames_sent",
-                            "pfc_paused_us", "ecn_marked", "cnp", "dropped", "retransmitted",
-                            "out_of_sequence", "packet_seq_err", "local_ack_timeout_err",
-                            "out_of_credits_us"));
+                            "pfc_paused_us", "ecn_marked", "cnp", "dropped", "tx_discards",
+                            "rx_discards", "retransmitted", "out_of_sequence", "packet_seq_err",
+                            "local_ack_timeout_err", "out_of_credits_us"));
   }
 }
 

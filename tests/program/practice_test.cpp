@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "tests/program/run_program.h"
@@ -163,6 +164,26 @@ TEST(DecayingOptics, WaitForTheTimeout) {
   const double short_wait = seconds("decaying-optics", {"communication.timeout=12"});
   EXPECT_NEAR(long_wait - short_wait, 4.096e-6 * (16384 - 4096), 1e-6);
   EXPECT_LT(seconds("decaying-optics", {"cluster.faults=[]"}), 0.006);
+}
+
+// Eight messages through the server's port, where nothing is lost; else so many ACK timeouts of
+// 4.096 us * 2^20 as were on the way, and not many times the message beside them.
+TEST(LossyEthernet, CostsWholeAckTimeouts) {
+  const std::string size = "workload.size=32MiB";
+  const double lossless = 8.0 * (32 << 20) / (50e9 * 4096 / 4178);
+  const double timeout = 4.096e-6 * (1 << 20);
+  const struct {
+    const char* scenario;
+    const char* mended;
+  } cases[] = {{"traffic-class-0", "communication.traffic_class=106"},
+               {"pfc-misconfigured", "cluster.faults=[]"}};
+  for (const auto& c : cases) {
+    EXPECT_NEAR(seconds(c.scenario, {size, c.mended}), lossless, 0.07 * lossless) << c.scenario;
+    const double lossy = seconds(c.scenario, {size});
+    const double timeouts = std::floor(lossy / timeout);
+    EXPECT_GE(timeouts, 1) << c.scenario;
+    EXPECT_LT(lossy - timeouts * timeout, 5 * lossless) << c.scenario;
+  }
 }
 
 }  // namespace

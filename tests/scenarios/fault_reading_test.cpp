@@ -44,6 +44,35 @@ TEST(FaultReading, IsSaidInNotes) {
                           "GPUs they serve"));
 }
 
+TEST(FaultReading, KnowsWhatNicsDoWithPauses) {
+  const Scenario scenario =
+      good(kFaulty, {"cluster.network=roce-rails",
+                     "cluster.faults=[{nic: node1.nic2, pause_storm: {at: 1ms, for: 5ms}}, "
+                     "{nic: node0.nic7, pfc: off}]"});
+  EXPECT_THAT(scenario.cluster.faults.storms,
+              ElementsAre(PauseStorm{"node1.nic2", 1000_us, 5000_us}));
+  EXPECT_THAT(scenario.cluster.faults.pfc_off, ElementsAre(PfcOff{"node0.nic7"}));
+  EXPECT_THAT(scenario.notes,
+              ElementsAre("fault: node0.nic7 has PFC off: it heeds no pause and sends none",
+                          "fault: node1.nic2 pauses its switch from 1ms on, for 5ms"));
+}
+
+// Priority 3 is lossless; eight DSCP make a priority, and DSCP * 4 is the traffic class.
+TEST(TrafficClass, ChoosesThePriority) {
+  const auto drops = [](const char* traffic_class) {
+    return good(kFaulty, {"cluster.faults=[]", "cluster.network=roce-rails",
+                          std::string("communication.traffic_class=") + traffic_class})
+        .cluster.network.drops();
+  };
+  EXPECT_FALSE(drops("auto"));
+  EXPECT_TRUE(drops("0"));
+  EXPECT_TRUE(drops("95"));
+  EXPECT_FALSE(drops("96"));
+  EXPECT_FALSE(drops("106"));
+  EXPECT_FALSE(drops("127"));
+  EXPECT_TRUE(drops("128"));
+}
+
 TEST(FaultReading, KnowsWhatLosesPackets) {
   const Scenario scenario =
       good(kFaulty, {"cluster.faults=[{link: node0.nic3, speed: 100Gb/s, bit_error_rate: 1e-12, "

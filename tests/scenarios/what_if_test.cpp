@@ -16,7 +16,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-constexpr int kKnobs = static_cast<int>(Knob::kBlueFlame) + 1;
+constexpr int kKnobs = static_cast<int>(Knob::kLossless) + 1;
 
 struct Turned {
   WhatIf what;
@@ -118,6 +118,19 @@ TEST(WhatIf, FasterKernelsKeepTheChannels) {
   const Turned given = turned(Knob::kReduceRate, {"communication.channels=8"});
   EXPECT_EQ(given.what.settings.size(), 1U);
   EXPECT_EQ(turned(Knob::kChannels).after.communication.channels, 24);
+}
+
+TEST(WhatIf, LosslessIsWhateverIsNot) {
+  const std::string roce = "cluster.network=roce";
+  const auto after = [&](const std::string& setting) {
+    return turned(Knob::kLossless, {roce, setting}).after;
+  };
+  EXPECT_FALSE(after("cluster.network.flow_control=none").cluster.network.drops());
+  EXPECT_FALSE(after("communication.traffic_class=0").cluster.network.drops());
+  EXPECT_FALSE(after("cluster.network.flow_control={kind: pfc, headroom: 50kB}")
+                   .cluster.network.pause.headroom);
+  EXPECT_THAT(what_if(Knob::kLossless, good(kSmallScenario, {roce}), 16).obstacle,
+              HasSubstr("drops"));
 }
 
 TEST(WhatIf, UplinksFollowOversubscription) {

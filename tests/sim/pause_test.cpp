@@ -7,35 +7,16 @@
 #include <string>
 #include <vector>
 
-#include "core/network_framing.h"
 #include "core/pause_headroom.h"
-#include "tests/sim/cluster_examples.h"
 #include "tests/sim/draws.h"
 #include "tests/sim/incast.h"
+#include "tests/sim/roce_examples.h"
 #include "tests/sim/write_stream.h"
 
 namespace gradhaul {
 namespace {
 
 using namespace examples;  // NOLINT(google-build-using-namespace)
-
-// NICs that reach memory in no time, at one switch.
-Cluster roce_switch(int nodes, BitRate link) {
-  Node node = bare_node(1, 5);
-  node.pcie.clear();
-  Cluster cluster = one_switch(node, nodes, link);
-  Network& network = cluster.network;
-  network.kind = NetworkKind::kRoce;
-  network.switch_latency = 400_ns;
-  network.switch_buffer = {64'000'000};
-  network.pause.xoff = {100'000};
-  network.pause.xon = {70'000};
-  network.pause.response =
-      serialisation_time({pause_response_quanta(link) * kPauseQuantumBits / 8}, link);
-  return cluster;
-}
-
-std::string out_of(int node) { return "node" + std::to_string(node) + ".nic0.out"; }
 
 // H of IEEE 802.1Qbb's annex for frames of 4178 bytes: the bytes published for cables of 5, 100 and
 // 300 m, and one frame more.

@@ -159,7 +159,9 @@ TEST(TaskCompany, JobsShareLosslessEthernet) {
   network.kind = NetworkKind::kRoce;
   network.routing = Routing::kEcmp;
   network.switch_buffer = 16_MiB;
-  network.pause = {100_KiB, 90_KiB, std::nullopt, 0, 500_ns};
+  network.pause.xoff = 100_KiB;
+  network.pause.xon = 90_KiB;
+  network.pause.response = 500_ns;
   const std::vector<Job> jobs{{{0, 4, 8, 12}, 1_MiB}, {{1, 5, 9, 13}, 1_MiB}};
   const TaskGraphResult once = run_jobs(cluster, jobs);
   EXPECT_EQ(once.digest, run_jobs(cluster, jobs).digest);

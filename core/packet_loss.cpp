@@ -1,0 +1,29 @@
+#include "core/packet_loss.h"
+
+#include <algorithm>
+
+#include "core/cluster_parts.h"
+#include "core/network_framing.h"
+#include "core/pause_headroom.h"
+
+namespace gradhaul {
+
+Bytes needed_headroom(const Network& network) {
+  const double metres = std::max(network.node_cable_metres, network.spine_cable_metres);
+  return pause_headroom(network.link, largest_packet(network), cable_latency(metres),
+                        network.pause.response);
+}
+
+bool headroom_is_short(const Network& network) {
+  return network.kind == NetworkKind::kRoce && network.pause.on && network.pause.headroom &&
+         *network.pause.headroom < needed_headroom(network);
+}
+
+bool may_lose_packets(const Cluster& cluster) {
+  if (cluster.nodes < 2) return false;
+  const Network& network = cluster.network;
+  return cluster.faults.lossy() || !cluster.faults.pfc_off.empty() || network.drops() ||
+         headroom_is_short(network);
+}
+
+}  // namespace gradhaul
