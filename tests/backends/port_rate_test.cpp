@@ -10,7 +10,7 @@ namespace gradhaul {
 namespace {
 
 TEST(PortRate, IsWhatThePortOfADeviceOnABusSays) {
-  SampleHost host;
+  SampleHost host("ports");
   host.rdma("mlx5_0", "/sys/devices/pci0000:00/0000:00:01.0", "InfiniBand", "400 Gb/sec (4X NDR)");
   host.rdma("mlx5_1", "/sys/devices/pci0000:00/0000:00:02.0", "InfiniBand", "2.5 Gb/sec (1X SDR)");
   host.rdma("mlx5_2", "/sys/devices/pci0000:00/0000:00:03.0", "InfiniBand", "no rate");

@@ -83,7 +83,7 @@ TEST(AlgorithmFile, IsToldWhatIsWrongAndWhere) {
   EXPECT_THAT(problems_of("<algo", "<algo", {"communication.channels=2"}),
               HasSubstr("channels: all_pairs has 1"));
   EXPECT_THAT(problems_of("<algo", "<algo", {"simulation.fidelity=flow"}),
-              HasSubstr("simulated packet by packet"));
+              HasSubstr("only packet runs an algorithm from a file"));
   EXPECT_THAT(read_text(scenario_of("none.xml")).problems.at(0), HasSubstr("No such file"));
 }
 
