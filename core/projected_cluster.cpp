@@ -73,6 +73,12 @@ std::vector<int> nics_near(const Node& node, const std::vector<int>& gpus) {
   return near;
 }
 
+Cluster with_lone_ranks(Cluster cluster, int ranks) {
+  cluster.nodes = ranks;
+  cluster.ranks_per_node = 1;
+  return cluster;
+}
+
 std::optional<ProjectedCluster> project(const Cluster& cluster, const std::vector<int>& gpus) {
   GRADHAUL_ASSERT(!gpus.empty(), "a communicator has ranks");
   const int per_node = cluster.node.gpu_count;

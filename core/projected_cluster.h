@@ -22,6 +22,9 @@ struct ProjectedCluster {
 // the same GPUs of each node.
 std::optional<ProjectedCluster> project(const Cluster& cluster, const std::vector<int>& gpus);
 
+// The cluster as ranks that are anywhere see it: each in a node of its own.
+Cluster with_lone_ranks(Cluster cluster, int ranks);
+
 // The NICs nearest to any of these GPUs of a node, ascending.
 std::vector<int> nics_near(const Node& node, const std::vector<int>& gpus);
 

@@ -191,9 +191,7 @@ class JobReader {
   void read_communication_of(MappingReader& reader, Job& job) {
     OwnMapping mapping = own(reader, "communication");
     // Rings list the ranks of the job.
-    Cluster ranks_of_job = cluster_;
-    ranks_of_job.nodes = requests_.back().ranks;
-    ranks_of_job.ranks_per_node = 1;
+    const Cluster ranks_of_job = with_lone_ranks(cluster_, requests_.back().ranks);
     MappingReader communication(&mapping.node, reader.owner(), mapping.shown, reader.problems(),
                                 "communication");
     job.communication = read_communication(communication, job.workload, &ranks_of_job, false);
@@ -206,11 +204,8 @@ class JobReader {
   // Of ranks that are not spread evenly each counts as a node of its own.
   void check_levels(const Job& job, const Location& location) {
     const auto projected = project(cluster_, job.gpus);
-    Cluster seen = projected ? projected->cluster : cluster_;
-    if (!projected) {
-      seen.nodes = static_cast<int>(job.gpus.size());
-      seen.ranks_per_node = 1;
-    }
+    const Cluster seen = projected ? projected->cluster
+                                   : with_lone_ranks(cluster_, static_cast<int>(job.gpus.size()));
     const std::string missing = missing_level(job.workload.collective, job.communication.algorithm,
                                               seen, fmt::format("job {}", job.name));
     if (missing.empty()) return;

@@ -79,12 +79,9 @@ int StepTasks::communicator(const StepTraffic& traffic, int group, const std::ve
     communicator.gpus.push_back(request_.cluster.gpu_of(rank));
   }
   const auto projected = project(request_.cluster, communicator.gpus);
-  // Ranks anywhere: as if each had a node of its own.
-  Cluster seen = projected ? projected->cluster : request_.cluster;
-  if (!projected) {
-    seen.nodes = static_cast<int>(ranks.size());
-    seen.ranks_per_node = 1;
-  }
+  const Cluster seen = projected
+                           ? projected->cluster
+                           : with_lone_ranks(request_.cluster, static_cast<int>(ranks.size()));
   communicator.communication = communication_in_group(request_.communication, traffic.collective,
                                                       seen, request_.cluster.ranks());
   if (traffic.lane == StepLane::kPipelineBackward) {

@@ -3,20 +3,10 @@
 #include <algorithm>
 
 #include "backends/measure/awaited_peer.h"
+#include "backends/measure/polling_pace.h"
 #include "backends/measure/rank_failed.h"
 
 namespace gradhaul {
-namespace {
-
-using std::chrono_literals::operator""us;
-using std::chrono_literals::operator""ms;
-
-// A peer that has a core answers within microseconds; one that has not needs ours.
-constexpr int kPollsBeforeWaiting = 20;
-constexpr auto kWait = 1000us;
-constexpr auto kBetweenLooks = 20ms;
-
-}  // namespace
 
 CollectiveRun::CollectiveRun(const Schedule& schedule, const CollectiveRunSettings& settings,
                              Exchange& exchange, Endpoint& endpoint, RankMemory& memory)

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/bootstrap/wire_bytes.h"
+#include "backends/measure/polling_pace.h"
 #include "backends/measure/rank_failed.h"
 #include "core/assert.h"
 
@@ -11,13 +12,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using std::chrono::nanoseconds;
-using std::chrono_literals::operator""us;
-using std::chrono_literals::operator""ms;
-
-// As a collective's (backends/measure/collective_run.cpp).
-constexpr int kPollsBeforeWaiting = 20;
-constexpr auto kWait = 1000us;
-constexpr auto kBetweenLooks = 20ms;
 
 // One end of one connection, in one iteration.
 struct StreamEnd {

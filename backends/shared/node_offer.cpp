@@ -5,7 +5,7 @@
 #include <array>
 #include <fstream>
 
-#include "backends/bootstrap/wire_bytes.h"
+#include "backends/bootstrap/connection_wire.h"
 
 namespace gradhaul {
 
@@ -30,10 +30,7 @@ std::vector<std::byte> body_of(const NodeOffer& offer) {
   writer.i64(offer.links_size.count);
   writer.u32(static_cast<std::uint32_t>(offer.connections.size()));
   for (const auto& [key, place] : offer.connections) {
-    writer.i32(key.channel);
-    writer.i32(key.source);
-    writer.i32(key.destination);
-    writer.i32(key.stream);
+    write_key(writer, key);
     writer.i64(place.slots_offset.count);
     writer.i64(place.link_offset.count);
   }
@@ -50,12 +47,7 @@ NodeOffer offer_in(std::span<const std::byte> body) {
   offer.links_file = reader.i32();
   offer.links_size.count = reader.i64();
   for (std::uint32_t left = reader.u32(); left > 0; --left) {
-    ConnectionKey key;
-    key.channel = reader.i32();
-    key.source = reader.i32();
-    key.destination = reader.i32();
-    key.stream = reader.i32();
-    OfferedConnection& place = offer.connections[key];
+    OfferedConnection& place = offer.connections[read_key(reader)];
     place.slots_offset.count = reader.i64();
     place.link_offset.count = reader.i64();
   }

@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 
+#include "backends/bootstrap/connection_wire.h"
 #include "backends/bootstrap/exchange_records.h"
 #include "backends/bootstrap/record_link.h"
 #include "backends/tcp/tcp_endpoint.h"
@@ -56,10 +57,7 @@ void allow_many_sockets() {
 std::vector<std::byte> introduction(std::uint64_t token, const SocketKey& key) {
   WireWriter writer;
   writer.number(token, 8);
-  writer.i32(key.connection.channel);
-  writer.i32(key.connection.source);
-  writer.i32(key.connection.destination);
-  writer.i32(key.connection.stream);
+  write_key(writer, key.connection);
   writer.i32(key.number);
   return writer.bytes();
 }
@@ -69,10 +67,7 @@ std::optional<SocketKey> key_in(std::span<const std::byte> body, std::uint64_t t
   WireReader reader(body);
   if (reader.number(8) != token) return std::nullopt;
   SocketKey key;
-  key.connection.channel = reader.i32();
-  key.connection.source = reader.i32();
-  key.connection.destination = reader.i32();
-  key.connection.stream = reader.i32();
+  key.connection = read_key(reader);
   key.number = reader.i32();
   reader.expect_end();
   return key;
