@@ -110,20 +110,13 @@ int RingOrders::rail(int position, int hop) const {
 }
 
 std::vector<NodePassage> RingOrders::through_partners(int position) const {
-  const int count = static_cast<int>(rails_.size());
-  const bool reversed = nodes_ % 2 == 0 && count % 2 == 0 && position >= count / 2;
-  if (reversed) position -= count / 2;
   std::vector<NodePassage> passages;
   for (int node = 0; node < nodes_; ++node) {
     const int entering = rail(position, (node + nodes_ - 1) % nodes_);
     const int leaving = rail(position, node);
     passages.push_back(
         {node, gpus_between(nic_gpus_[entering].front(), nic_gpus_[leaving].front()), leaving});
-    if (!reversed) continue;
-    std::reverse(passages.back().gpus.begin(), passages.back().gpus.end());
-    passages.back().leaving_nic = entering;
   }
-  if (reversed) std::reverse(passages.begin() + 1, passages.end());
   return passages;
 }
 

@@ -10,12 +10,13 @@
 //    rotates over the NICs that share them and over the rounds of channels, so that of two GPUs
 //    each is entered as often as left.
 //  - One, `balanced`: the ring enters by a and leaves by a partner b near another GPU, the next
-//    node the other way round. NICs of an even number are paired, b half way round from a, and the
-//    ring of b's channel is that of a's reversed. Of an odd number, b follows a by half way round
-//    and all rings run forward. An odd number of nodes takes a third rail for the last hop but
-//    one, since rails taken in turns don't close: b and it are one and two thirds round from a, and
-//    all rings run forward. Always the NICs by which the channels of one round make a given hop
-//    are a permutation of the NICs, so that every NIC has the same load in each direction.
+//    node the other way round, and the ring of b's channel has both reversed. Of an even number b
+//    is half way round from a, of an odd number it follows a by half way round. An odd number of
+//    nodes takes a third rail for the last hop but one, since rails taken in turns don't close: b
+//    and it are one and two thirds round from a. All rings run forward through the nodes, so that
+//    those of one round are each other's, turned by some GPUs: where nodes are symmetric, one GPU
+//    is simulated for all (sim/symmetry.h). The NICs by which the channels of one round make a
+//    given hop are a permutation of the NICs, so that each has the same load in each direction.
 //  - One, `nccl`: the ring enters by a at that GPU and leaves by a from the last GPU, which with
 //    NVLink hands back to a's GPU (Hop::relay_gpu). Balanced falls back to it, with a note.
 //

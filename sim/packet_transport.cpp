@@ -247,7 +247,8 @@ void PacketTransport::post(Rank rank, const WriteRequest& request) {
   } else if (path.kind == PathKind::kPeer && path.staged_out) {
     stage_out(index, now);
   } else if (path.kind == PathKind::kPeer && path.injector != kNone) {
-    message_ready(index);
+    // Of those that are posted in one instant, in the order of their places.
+    event_for(index, RunEvent::kMessageReady, now);
   } else if (path.kind == PathKind::kPeer || path.flow(FlowKind::kRelay) != kNone) {
     Packet whole;
     whole.message = index;

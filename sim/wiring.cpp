@@ -40,6 +40,11 @@ class WiringBuilder {
             places[static_cast<std::size_t>(key.destination)], key.channel,
             (apart + cluster_.nodes) % cluster_.nodes};
   }
+  bool same_places(const ConnectionKey& a, const ConnectionKey& b) const {
+    const auto one = shape(a);
+    const auto other = shape(b);
+    return one[0] == other[0] && one[1] == other[1];
+  }
   void add_connection(const ConnectionKey& key);
   Wiring finish();
 
@@ -102,7 +107,7 @@ FlowId WiringBuilder::add_flow_of(const ConnectionKey& key, bool credit, Route r
       kind == FlowKind::kNotify ? TrafficClass::kNonPosted : TrafficClass::kPosted;
   return add_flow(
       std::move(route), traffic_class, kind, data,
-      {1, source, destination, channel, apart, role, key.source, key.stream, queue_pair});
+      {1, source, destination, role, channel, apart, key.source, key.stream, queue_pair});
 }
 
 // Of the payload on both PCIe sides, and of what is staged there.
@@ -299,9 +304,9 @@ Wiring wire_up(const Fabric& fabric, const Placement& placement, const Membershi
   });
   for (const ConnectionKey& key : keys) builder.add_connection(key);
   Wiring wiring = builder.finish();
-  // Of connections of the same shape, first the data, then the credits.
+  // Of connections between the same places, first the data, then the credits.
   for (std::size_t first = 0, next = 0; first < keys.size(); first = next) {
-    while (next < keys.size() && builder.shape(keys[next]) == builder.shape(keys[first])) ++next;
+    while (next < keys.size() && builder.same_places(keys[next], keys[first])) ++next;
     for (std::size_t i = first; i < next; ++i) {
       wiring.connections[i].data.place = static_cast<std::int32_t>(first + i);
       wiring.connections[i].credit.place = static_cast<std::int32_t>(next + i);

@@ -206,16 +206,17 @@ TEST(PlacementProperties, BalancedFallsBackOnlyWhereRailsCannotClose) {
   });
 }
 
-TEST(PlacementProperties, PartnersRingsAreEachOthersReverse) {
-  const Cluster cluster = samples::cluster_of(samples::hgx_h100(), 6);
-  const Placement placement = place(cluster, {}, Collective::kAllReduce);
-  for (int channel = 0; channel < 4; ++channel) {
-    std::vector<Rank> reversed = placement.rings[channel + 4];
-    std::reverse(reversed.begin(), reversed.end());
-    std::rotate(reversed.begin(),
-                std::find(reversed.begin(), reversed.end(), placement.rings[channel].front()),
-                reversed.end());
-    EXPECT_EQ(reversed, placement.rings[channel]);
+TEST(PlacementProperties, RingsOfOneRoundAreEachOtherTurnedByAGpu) {
+  for (const int nodes : {2, 3, 6}) {
+    const Cluster cluster = samples::cluster_of(samples::hgx_h100(), nodes);
+    const Placement placement = place(cluster, {}, Collective::kAllReduce);
+    for (int channel = 0; channel < 8; ++channel) {
+      std::vector<Rank> turned;
+      for (const Rank rank : placement.rings[channel]) {
+        turned.push_back(rank / 8 * 8 + (rank + 1) % 8);
+      }
+      EXPECT_EQ(turned, placement.rings[(channel + 1) % 8]) << nodes << " nodes";
+    }
   }
 }
 

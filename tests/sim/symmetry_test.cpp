@@ -52,14 +52,27 @@ TEST(Symmetry, ServersInARing) {
   EXPECT_EQ(equal_parts(even_request(ideal_cluster(7), 3, 10'000)), 7);
 }
 
-// The rings of ring_order nccl turn with the GPUs; those of `balanced` meet their own after one
-// node and half of the GPUs.
+// The rings of one round are each other's, turned by some GPUs: any GPU can stand for all. Over an
+// odd number of nodes those of `balanced` take a third rail between two of them.
 TEST(Symmetry, NodesAndGpusOfRings) {
   PredictionRequest request = even_request(rails(hgx_h100(), 4), 16, 20'000);
   request.communication.ring_order = RingOrder::kNccl;
   EXPECT_EQ(equal_parts(request), 4 * 8);
   request.communication.ring_order = RingOrder::kBalanced;
-  EXPECT_EQ(equal_parts(request), 4);
+  EXPECT_EQ(equal_parts(request), 4 * 8);
+  EXPECT_EQ(equal_parts(even_request(rails(hgx_h100(), 3), 16, 20'000)), 8);
+}
+
+// Where a GPU writes to its peers through PCIe, which of its channels comes first in an instant is
+// settled by their places in the rings, so that it is the same for all.
+TEST(Symmetry, GpusThatWriteThroughPcie) {
+  Node node = bare_node(4, 5);
+  give_latencies(node);
+  node.pcie_settings.posted_header_credits = 5;
+  node.pcie_settings.credit_loop = 603_ns;
+  PredictionRequest request = even_request(rails(node, 6), 4, 6'864);
+  request.communication.slots = 2;
+  EXPECT_EQ(equal_parts(request), 6 * 4);
 }
 
 TEST(Symmetry, GpusOfOneNode) {
