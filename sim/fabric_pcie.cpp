@@ -46,6 +46,8 @@ Link pcie_link(const Node& node, PcieLink width, const std::string& into) {
     link.latency += kPcieSwitchLatency;
     link.window[static_cast<int>(TrafficClass::kCompletion)] = window;
   }
+  // What comes back at the earliest: a credit update that sets out as the TLP goes on.
+  link.credit_return = std::max(link.credit_return, link.latency + kPcieLinkLatency);
   return link;
 }
 

@@ -317,6 +317,9 @@ TEST(StagedHop, IsThatOfASimulatedMessageToThePicosecond) {
       cluster.node.gpu.copy_setup = 6_us;
       cluster.node.host_memory_bandwidth = 165_GBps;
       cluster.node.pcie_settings.acs = true;
+      // No train outruns its credits.
+      cluster.node.pcie_settings.posted_header_credits = 1024;
+      cluster.node.pcie_settings.posted_data_credits = 8192;
       if (far) cluster.faults.far_threads = {1};
       cluster = sized(cluster);
       const Fabric fabric(cluster);

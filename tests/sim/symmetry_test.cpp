@@ -75,6 +75,22 @@ TEST(Symmetry, GpusThatWriteThroughPcie) {
   EXPECT_EQ(equal_parts(request), 6 * 4);
 }
 
+// Credits take their time back from a root complex too, however long that takes to pass data on.
+TEST(Symmetry, ThroughRootComplexes) {
+  Node node = hgx_h100();
+  node.root_complex.latency = 300_ns;
+  node.host_memory_bandwidth = 250_GBps;
+  for (const bool staged : {false, true}) {
+    PredictionRequest request = even_request(rails(node, 4), 8, 10'000);
+    if (staged) {
+      request.communication.gpudirect = GpuDirect::kOff;
+    } else {
+      request.cluster.node.pcie_settings.acs = true;
+    }
+    EXPECT_EQ(equal_parts(request), staged ? 8 : 32);
+  }
+}
+
 TEST(Symmetry, GpusOfOneNode) {
   EXPECT_EQ(equal_parts(even_request(one_switch(hgx_h100(), 1, 400_Gbps), 8, 20'000)), 8);
 }
