@@ -21,6 +21,10 @@ namespace gradhaul {
 // kNcclTuner: NCCL's own estimate, and what NCCL would choose by it (core/nccl_tuner.h).
 enum class Fidelity : std::uint8_t { kPacket, kFlow, kAnalytic, kNcclTuner };
 
+// How the packet model is stepped: kAuto has stations (sim/stations.h) step what they can, kEvents
+// has events step all. The answers are the same, to the last number.
+enum class Stepping : std::uint8_t { kAuto, kEvents };
+
 struct GoalProgram;  // core/goal_program.h
 
 // Told some times in a second of computing how far it is.
@@ -44,6 +48,7 @@ struct PredictionRequest {
   std::shared_ptr<const GoalProgram> goal;
   Fidelity fidelity = Fidelity::kPacket;
   std::uint64_t seed = 1;
+  Stepping stepping = Stepping::kAuto;
   // Packets and flows: whether periods that recur are accounted for without being stepped through.
   bool skip_recurrences = true;
   ProgressSink* progress = nullptr;

@@ -109,6 +109,8 @@ void add_predict(CLI::App& app, CommandLine& line) {
   add_plot(command, picture.path, picture.kind, result_picture_kinds());
   command->add_flag("--no-skip", line.predict.no_skip,
                     "Simulate every packet, also what must be as another was");
+  command->add_flag("--by-events", line.predict.by_events,
+                    "Have the plain event engine step all packets: slower, the same answer");
   command->add_flag("--uncertainty", line.predict.uncertainty,
                     "Run again with each estimate at its least and at its greatest, and say how "
                     "far that moves the times");

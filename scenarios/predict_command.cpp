@@ -79,6 +79,7 @@ int predict_scenario(const PredictOptions& options, const CommandContext& contex
   check_result_files({options.json, options.csv, options.trace.file});
   PredictionRequest request = request_of(scenario);
   request.skip_recurrences = !options.no_skip;
+  if (options.by_events) request.stepping = Stepping::kEvents;
   if (!has_what_is_asked(scenario, options)) return kBadInput;
   const Picture picture(options.picture, result_picture_kinds(), context);
   if (scenario.training_step) {

@@ -25,6 +25,7 @@ struct PredictOptions {
   CaptureOptions capture;
   ProgressMode progress = ProgressMode::kAuto;
   bool no_skip = false;
+  bool by_events = false;
   bool uncertainty = false;
   bool ladder = false;
 };

@@ -5,6 +5,7 @@
 #include "core/assert.h"
 #include "core/infiniband_framing.h"
 #include "sim/engine_events.h"
+#include "sim/stations.h"
 
 namespace gradhaul {
 namespace {
@@ -55,6 +56,18 @@ PacketEngine::PacketEngine(const Fabric& fabric, Endpoints& endpoints, const Cop
     states_[i].turn = turns[i];
     links_by_turn_[static_cast<std::size_t>(turns[i])] = static_cast<LinkId>(i);
   }
+}
+
+PacketEngine::~PacketEngine() = default;
+
+void PacketEngine::step_by_stations(const StationPlan& plan, std::uint32_t wake) {
+  stations_ = std::make_unique<Stations>(*this, plan, wake);
+}
+
+void PacketEngine::stretch_windows(int times) { stations_->stretch_windows(times); }
+
+bool PacketEngine::wakes_by_station(std::int32_t injector, std::int64_t time) {
+  return stations_ && stations_->wake_at(injector, time);
 }
 
 FlowId PacketEngine::add_flow(const FlowSpec& spec) {
@@ -145,6 +158,7 @@ std::int32_t PacketEngine::add_trace() {
 }
 
 void PacketEngine::send(FlowId flow, const Packet& sent, std::int64_t ready) {
+  if (stations_ && stations_->takes(flow)) return stations_->send(flow, sent, ready);
   Flow& f = flows_[static_cast<std::size_t>(flow)];
   if (f.data) payload_sent_ += sent.payload;
   if (f.hops == 0) {
@@ -223,6 +237,7 @@ PacketEngine::Pause PacketEngine::run(std::int64_t limit, std::int64_t budget) {
         pause_after_instant_ = false;
         return Pause::kInstant;
       }
+      if (stations_) stations_->advance(limit + 1);
       const std::int64_t time = wheel_.next_time();
       if (time == INT64_MAX) return Pause::kIdle;
       if (time > limit) return Pause::kLimit;
@@ -365,6 +380,7 @@ ResourceId PacketEngine::stall_culprit(LinkId link, int traffic_class) const {
 }
 
 std::int64_t PacketEngine::backlog_total(LinkId link) const {
+  if (stations_) stations_->settle_backlog(link);
   const LinkState& s = state(link);
   return s.backlog_total + (s.backlog_since >= 0 ? now_ - s.backlog_since : 0);
 }

@@ -1,8 +1,10 @@
 #pragma once
 
 // The plain engine: steps the links of a Fabric packet by packet with an event wheel. Simple before
-// it is quick; the oracle of every faster engine. What a packet does before its first link and
-// after its last is the business of an Endpoints (NICs, GPUs); in between the rules are these:
+// it is quick; the oracle of what is faster. Where a world allows it, stations step the links of
+// NICs and the wires between them instead (sim/stations.h), by the same rules. What a packet does
+// before its first link and after its last is the business of an Endpoints (NICs, GPUs); in between
+// they are these:
 //
 //  - A packet is a train of units without gaps (TLPs on PCIe, itself elsewhere). It is ready at the
 //    next link as soon as that link could send it without running dry:
@@ -32,6 +34,7 @@
 //    drops it, and its buffer is free at once.
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "sim/copies.h"
@@ -65,9 +68,15 @@ struct PacketEngineTotals {
   std::vector<LosslessBuffers::Totals> pauses;  // by link; none where nothing is lossless
 };
 
+class Stations;      // sim/stations.h
+struct StationPlan;  // sim/station_plan.h
+
 class PacketEngine {
  public:
   PacketEngine(const Fabric& fabric, Endpoints& endpoints, const Copies& copies = {});
+  ~PacketEngine();
+  PacketEngine(const PacketEngine&) = delete;
+  PacketEngine& operator=(const PacketEngine&) = delete;
 
   // Before the run, in a fixed order.
   FlowId add_flow(const FlowSpec& spec);
@@ -80,6 +89,14 @@ class PacketEngine {
   void send_pauses_by(LinkId link, LinkId way) {
     pause_ways_[static_cast<std::size_t>(link)] = way;
   }
+
+  // After all flows: has stations step what the plan names. `wake`: the endpoints' event by which
+  // an injector goes on. Then run() may throw CreditsRanOut, and the run has to be begun anew
+  // without.
+  void step_by_stations(const StationPlan& plan, std::uint32_t wake);
+  void stretch_windows(int times);
+  // Whether a station has the injector go on at `time`, without an event.
+  bool wakes_by_station(std::int32_t injector, std::int64_t time);
 
   // Tells of the link's packets, which costs what is not watched nothing. One observer for all.
   void watch(LinkId link, PacketObserver& observer) {
@@ -164,6 +181,7 @@ class PacketEngine {
   void repeat(const PacketEngineTotals& since, std::int64_t times);
 
  private:
+  friend class Stations;
   struct Flow {
     std::int32_t first_hop = 0;
     std::int32_t hops = 0;
@@ -275,7 +293,8 @@ class PacketEngine {
   Copies copies_;
   PacketObserver* observer_ = nullptr;
   EventWheel wheel_;
-  std::vector<Event> next_round_;  // of this instant
+  std::unique_ptr<Stations> stations_;  // none: events step everything
+  std::vector<Event> next_round_;       // of this instant
   LosslessBuffers buffers_;
   DroppingBuffers dropping_;
   LinkLosses losses_;

@@ -3,6 +3,7 @@
 #include "core/assert.h"
 #include "core/repeated_growth.h"
 #include "sim/packet_engine.h"
+#include "sim/stations.h"
 
 namespace gradhaul {
 
@@ -50,6 +51,7 @@ void PacketEngine::append_state(StateWords& words) const {
                 hops_[static_cast<std::size_t>(flow.first_hop + hop)].last_sequence);
     }
   }
+  if (stations_) stations_->append_state(words);
   append_events(words);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/placement.h"
+#include "sim/credit_watch.h"
 #include "sim/prediction_row.h"
 #include "sim/rare_losses.h"
 #include "sim/resource_load.h"
@@ -46,44 +47,75 @@ void take_row(const PredictionRequest& request, const PacketWorld& world, Bytes 
   digest.add(world.digest());
 }
 
+// One row after the other, on one fabric.
+class RowSimulation {
+ public:
+  explicit RowSimulation(const PredictionRequest& request)
+      : request_(request),
+        fabric_(request.cluster),
+        placement_(place(request.cluster, request.communication, request.workload.collective)) {
+    show_placement(placement_, prediction_);
+  }
+
+  // False: no further row, since it failed or was interrupted.
+  bool simulate(std::size_t row, const RunWatch& watch);
+  Prediction take() {
+    prediction_.notes.insert(prediction_.notes.end(), losses_.begin(), losses_.end());
+    prediction_.digest = digest_.value();
+    return std::move(prediction_);
+  }
+
+ private:
+  bool run(std::size_t row, const RunWatch& watch);
+
+  PredictionRequest request_;
+  const Fabric fabric_;
+  const Placement placement_;
+  Prediction prediction_;
+  RunDigest digest_;
+  std::vector<std::string> losses_;
+};
+
+bool RowSimulation::simulate(std::size_t row, const RunWatch& watch) {
+  try {
+    return run(row, watch);
+  } catch (const CreditsRanOut&) {
+    // Larger messages would only run into it again.
+    request_.stepping = Stepping::kEvents;
+    return run(row, watch);
+  }
+}
+
+bool RowSimulation::run(std::size_t row, const RunWatch& watch) {
+  const Bytes size = whole_elements(request_, request_.workload.sizes[row]);
+  const std::int64_t count = size.count / size_of(request_.workload.datatype).count;
+  PacketWorld world(request_, fabric_, placement_, count);
+  try {
+    const auto keep_going = [&] { return watch.keep_going(row, world.progress(), size); };
+    prediction_.interrupted = !run_under_simgrid(world, keep_going);
+  } catch (const TransportFailure& failure) {
+    prediction_.failure = failure.what();
+  }
+  world.end_observation();
+  if (prediction_.interrupted || !prediction_.failure.empty()) return false;
+  check_against_load(request_, placement_, world, count);
+  take_row(request_, world, size, digest_, prediction_);
+  losses_ = loss_notes(world, world.wiring(), world.transport());
+  return true;
+}
+
 }  // namespace
 
 Prediction predict_packets(const PredictionRequest& request) {
   const RunCostMeter meter;
-  Prediction prediction;
+  RowSimulation rows(request);
+  const RunWatch watch(request);
+  for (std::size_t row = 0; row < request.workload.sizes.size(); ++row) {
+    if (!rows.simulate(row, watch)) break;
+  }
+  Prediction prediction = rows.take();
   prediction.fidelity = "packet";
   prediction.seed = request.seed;
-  const Fabric fabric(request.cluster);
-  const Placement placement =
-      place(request.cluster, request.communication, request.workload.collective);
-  show_placement(placement, prediction);
-  const RunWatch watch(request);
-  RunDigest digest;
-  std::vector<std::string> losses;
-  for (std::size_t i = 0; i < request.workload.sizes.size(); ++i) {
-    const Bytes size = whole_elements(request, request.workload.sizes[i]);
-    const std::int64_t count = size.count / size_of(request.workload.datatype).count;
-    PacketWorld world(request, fabric, placement, count);
-    bool finished = false;
-    try {
-      finished =
-          run_under_simgrid(world, [&] { return watch.keep_going(i, world.progress(), size); });
-    } catch (const TransportFailure& failure) {
-      prediction.failure = failure.what();
-      world.end_observation();
-      break;
-    }
-    world.end_observation();
-    if (!finished) {
-      prediction.interrupted = true;
-      break;
-    }
-    check_against_load(request, placement, world, count);
-    take_row(request, world, size, digest, prediction);
-    losses = loss_notes(world, world.wiring(), world.transport());
-  }
-  prediction.notes.insert(prediction.notes.end(), losses.begin(), losses.end());
-  prediction.digest = digest.value();
   meter.measure(prediction.cost);
   return prediction;
 }

@@ -51,6 +51,7 @@ void PacketTransport::wake(std::int32_t injector, std::int64_t time) {
   Injector& woken = injectors_[static_cast<std::size_t>(injector)];
   if (woken.wake <= time) return;
   woken.wake = time;
+  if (context_.engine.wakes_by_station(injector, time)) return;
   context_.engine.schedule(time, static_cast<std::uint32_t>(RunEvent::kInjectorWake), injector,
                            injector);
 }

@@ -8,6 +8,7 @@
 #include "sim/port_observation.h"
 #include "sim/retry_failure.h"
 #include "sim/run_observation.h"
+#include "sim/station_plan.h"
 
 namespace gradhaul {
 
@@ -45,6 +46,13 @@ PacketWorld::PacketWorld(const PredictionRequest& request, const Fabric& fabric,
                    request.communication.protocol,
                    thread_costs(request.communication, size_of(request.workload.datatype) * count));
   observe(count);
+  if (request.stepping == Stepping::kAuto) {
+    const auto stations = plan_stations(request, fabric, plan_.wiring, transport_->out_injectors());
+    if (stations) {
+      engine_.step_by_stations(*stations, static_cast<std::uint32_t>(RunEvent::kInjectorWake));
+      by_stations_ = true;
+    }
+  }
   early_.resize(all);
   begun_.assign(all, false);
   start_times_.assign(all, 0);

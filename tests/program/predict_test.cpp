@@ -103,6 +103,20 @@ TEST(Predict, SaysTheSameWithoutSkipping) {
   EXPECT_EQ(with, without);
 }
 
+// So does stepping by events, where stations would do.
+TEST(Predict, SaysTheSameByEvents) {
+  const auto result_of = [](const char* name, std::vector<std::string> more) {
+    const std::string file = temporary_file(name);
+    more.insert(more.end(), {"--json", file});
+    const ProgramRun run = run_program(quick(more));
+    EXPECT_EQ(run.status, 0) << run.err;
+    nlohmann::json result = nlohmann::json::parse(text_of(file));
+    result.erase("cost");
+    return result;
+  };
+  EXPECT_EQ(result_of("stations.json", {}), result_of("events.json", {"--by-events"}));
+}
+
 TEST(Predict, AnswersAnalyticallyToo) {
   const ProgramRun run = run_program(quick({"--set", "simulation.fidelity=analytic"}));
   EXPECT_EQ(run.status, 0) << run.err;

@@ -1,0 +1,179 @@
+#include "sim/station_plan.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+#include "core/packet_loss.h"
+
+namespace gradhaul {
+namespace {
+
+// A window of two packets at the rates of today: more of them save little, and what a station does
+// not know yet of credits grows with it.
+constexpr std::int64_t kLongestWindow = 165'000;
+// Below, events are as quick.
+constexpr std::int64_t kShortestWindow = 20'000;
+
+bool world_allows(const PredictionRequest& request) {
+  const Network& network = request.cluster.network;
+  return network.kind == NetworkKind::kInfiniband && request.cluster.nodes > 1 &&
+         !may_lose_packets(request.cluster) && !network.congestion.dcqcn &&
+         network.routing == Routing::kStatic && request.observer == nullptr &&
+         request.port_observer == nullptr;
+}
+
+class StationPlanner {
+ public:
+  StationPlanner(const PredictionRequest& request, const Fabric& fabric, const Wiring& wiring,
+                 const std::vector<std::int32_t>& out_injectors)
+      : request_(request), fabric_(fabric), wiring_(wiring), out_injectors_(out_injectors) {}
+
+  std::optional<StationPlan> plan();
+
+ private:
+  bool take_flow(const FlowSpec& flow);
+  bool take_pair(const Route& route, bool answers);
+  bool take_wire(const Route& route);
+  bool pairs_serve_alike(const Route& route) const;
+  bool read_whole_packets() const;
+  bool sort_wires();
+  std::int64_t window() const;
+  StationPlan::Nic& nic_of(LinkId link);
+
+  const PredictionRequest& request_;
+  const Fabric& fabric_;
+  const Wiring& wiring_;
+  const std::vector<std::int32_t>& out_injectors_;
+  std::map<std::string, StationPlan::Nic> nics_;  // "node0.nic3"
+  std::map<LinkId, std::set<LinkId>> feeders_;    // of wires behind the NICs
+  std::set<LinkId> taken_;                        // PCIe links
+  StationPlan plan_;
+};
+
+// By the first two parts of the name of one of its links.
+StationPlan::Nic& StationPlanner::nic_of(LinkId link) {
+  const std::string& name = fabric_.link(link).name;
+  const std::size_t end = name.find('.', name.find('.') + 1);
+  return nics_[name.substr(0, end)];
+}
+
+bool StationPlanner::pairs_serve_alike(const Route& route) const {
+  const Link& first = fabric_.link(route[0].link);
+  const Link& second = fabric_.link(route[1].link);
+  return first.kind == LinkKind::kPcie && second.kind == LinkKind::kPcie &&
+         first.rate == second.rate && !first.rate.unlimited() && route[0].unit == route[1].unit &&
+         route[0].overhead == route[1].overhead;
+}
+
+// Requests and writes leave by the NIC's own link, answers come in by it.
+bool StationPlanner::take_pair(const Route& route, bool answers) {
+  if (route.size() != 2 || !pairs_serve_alike(route)) return false;
+  StationPlan::Nic& nic = nic_of(route[answers ? 1 : 0].link);
+  LinkId(&pair)[2] = answers ? nic.answer : nic.up;
+  for (int i = 0; i < 2; ++i) {
+    const LinkId link = route[static_cast<std::size_t>(i)].link;
+    if (pair[i] == kNoLink && !taken_.insert(link).second) return false;
+    if (pair[i] != kNoLink && pair[i] != link) return false;
+    pair[i] = link;
+  }
+  return true;
+}
+
+bool StationPlanner::take_wire(const Route& route) {
+  if (route.empty()) return false;
+  nic_of(route.front().link).out = route.front().link;
+  for (std::size_t i = 1; i < route.size(); ++i) {
+    feeders_[route[i].link].insert(route[i - 1].link);
+  }
+  return true;
+}
+
+bool StationPlanner::take_flow(const FlowSpec& flow) {
+  switch (static_cast<FlowKind>(flow.kind)) {
+    case FlowKind::kReadRequest:
+    case FlowKind::kWrite:
+      return take_pair(flow.route, false);
+    case FlowKind::kCompletion:
+      return take_pair(flow.route, true);
+    case FlowKind::kWire:
+    case FlowKind::kAcknowledge:
+      return take_wire(flow.route);
+    case FlowKind::kPeer:
+    case FlowKind::kRelay:
+      return std::all_of(flow.route.begin(), flow.route.end(), [&](const RouteHop& hop) {
+        return fabric_.link(hop.link).kind == LinkKind::kNvlink;
+      });
+    default:
+      return false;
+  }
+}
+
+// One read request for each packet, and never too few tags.
+bool StationPlanner::read_whole_packets() const {
+  const Node& node = request_.cluster.node;
+  const std::int64_t request = node.pcie_settings.max_read_request.count;
+  const std::int64_t packet = request_.cluster.network.mtu.count;
+  const std::int64_t buffer = node.nic.transmit_buffer.count;
+  return packet <= request && buffer > 0 &&
+         (node.pcie_settings.tags == 0 || node.pcie_settings.tags > buffer / packet + 1);
+}
+
+bool StationPlanner::sort_wires() {
+  std::set<LinkId> left;
+  for (const auto& [link, feeders] : feeders_) left.insert(link);
+  while (!left.empty()) {
+    const auto next = std::find_if(left.begin(), left.end(), [&](LinkId link) {
+      const std::set<LinkId>& feeders = feeders_.at(link);
+      return std::none_of(feeders.begin(), feeders.end(),
+                          [&](LinkId feeder) { return left.count(feeder) > 0; });
+    });
+    if (next == left.end()) return false;
+    plan_.wires.push_back(*next);
+    left.erase(next);
+  }
+  return true;
+}
+
+// What a NIC takes in leads to acknowledgements, writes and completions no sooner than its receive
+// latency; what it has asked for comes later than the GPU's memory answers; what is written is
+// seen so long after its first link.
+std::int64_t StationPlanner::window() const {
+  const Node& node = request_.cluster.node;
+  std::int64_t window = std::min(kLongestWindow, node.nic.receive_latency.ps);
+  for (const auto& [name, nic] : nics_) {
+    if (nic.up[0] == kNoLink) continue;
+    const std::int64_t there =
+        (fabric_.link(nic.up[0]).latency + fabric_.link(nic.up[1]).latency).ps;
+    window = std::min(window, there + node.gpu.write_latency.ps);
+  }
+  return window;
+}
+
+std::optional<StationPlan> StationPlanner::plan() {
+  if (!world_allows(request_) || !read_whole_packets()) return std::nullopt;
+  for (const FlowSpec& flow : wiring_.flows) {
+    if (!take_flow(flow)) return std::nullopt;
+  }
+  if (!sort_wires()) return std::nullopt;
+  plan_.window = window();
+  if (plan_.window < kShortestWindow) return std::nullopt;
+  for (auto& [name, nic] : nics_) {
+    // A NIC has a wire, if only for acknowledgements, and no other leads into that.
+    if (nic.out == kNoLink || feeders_.count(nic.out) > 0) return std::nullopt;
+    nic.injector = out_injectors_[static_cast<std::size_t>(nic.out)];
+    plan_.nics.push_back(nic);
+  }
+  return std::move(plan_);
+}
+
+}  // namespace
+
+std::optional<StationPlan> plan_stations(const PredictionRequest& request, const Fabric& fabric,
+                                         const Wiring& wiring,
+                                         const std::vector<std::int32_t>& out_injectors) {
+  return StationPlanner(request, fabric, wiring, out_injectors).plan();
+}
+
+}  // namespace gradhaul

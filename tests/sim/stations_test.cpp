@@ -1,0 +1,213 @@
+// Stations and events step the same worlds: the same service order on every link, the same
+// completions, the same blame, to the last number.
+
+#include "sim/stations.h"
+
+#include <gtest/gtest.h>
+
+#include "core/placement.h"
+#include "core/topology_size.h"
+#include "sim/packet_world.h"
+#include "tests/sim/cluster_examples.h"
+#include "tests/sim/draws.h"
+#include "tests/sim/same_prediction.h"
+
+namespace gradhaul {
+namespace {
+
+using namespace examples;  // NOLINT(google-build-using-namespace)
+
+enum class Stepped { kByEvents, kByStations, kBegunAnew };
+
+Stepped how_it_is_stepped(const PredictionRequest& request) {
+  const Fabric fabric(request.cluster);
+  const Placement placement =
+      place(request.cluster, request.communication, request.workload.collective);
+  const std::int64_t each = size_of(request.workload.datatype).count;
+  PacketWorld world(request, fabric, placement, request.workload.sizes[0].count / each);
+  if (!world.by_stations()) return Stepped::kByEvents;
+  for (Rank rank = 0; rank < world.ranks(); ++rank) world.start_rank(rank, 0);
+  try {
+    while (!world.complete()) world.run(INT64_MAX - 1, INT64_MAX);
+  } catch (const CreditsRanOut&) {
+    return Stepped::kBegunAnew;
+  }
+  return Stepped::kByStations;
+}
+
+// Both answers are the same; and how the quick one came about.
+Stepped both_ways(PredictionRequest request) {
+  const Prediction quick = predict(request);
+  const Stepped stepped = how_it_is_stepped(request);
+  request.stepping = Stepping::kEvents;
+  const Prediction events = predict(request);
+  expect_same_run(quick, events);
+  for (std::size_t i = 0; i < events.rows.size(); ++i) {
+    expect_same_parts(quick.rows[i], events.rows[i]);
+  }
+  // Where it looks for what recurs depends on what a step costs.
+  if (!request.skip_recurrences) {
+    EXPECT_EQ(quick.cost.packet_hops, events.cost.packet_hops);
+  }
+  return stepped;
+}
+
+Cluster with_topology(Cluster cluster, TopologyKind kind, int ports) {
+  cluster.network.topology = {};
+  cluster.network.topology.kind = kind;
+  cluster.network.topology.switch_ports = ports;
+  cluster.network.topology =
+      size_topology(cluster.network, cluster.nodes, cluster.node.nic_count).topology;
+  return cluster;
+}
+
+TEST(Stations, StepHealthyInfiniband) {
+  const Cluster cluster = one_switch(hgx_h100(), 4, 400_Gbps);
+  for (const bool skip : {false, true}) {
+    PredictionRequest request =
+        request_for(with_topology(cluster, TopologyKind::kRailOptimized, 64), 8_MiB);
+    request.skip_recurrences = skip;
+    EXPECT_EQ(both_ways(request), Stepped::kByStations);
+    request.cluster = with_topology(cluster, TopologyKind::kLeafSpine, 16);
+    EXPECT_EQ(both_ways(request), Stepped::kByStations);
+  }
+}
+
+TEST(Stations, LeaveToEventsWhatTheyDoNotKnow) {
+  const PredictionRequest request = request_for(one_switch(hgx_h100(), 2, 400_Gbps), 4_MiB);
+  ASSERT_EQ(both_ways(request), Stepped::kByStations);
+  const auto changed = [&](auto change) {
+    PredictionRequest other = request;
+    change(other);
+    return both_ways(other);
+  };
+  EXPECT_EQ(changed([](auto& r) { r.communication.gpudirect = GpuDirect::kOff; }),
+            Stepped::kByEvents);
+  EXPECT_EQ(changed([](auto& r) { r.cluster.node.pcie_settings.acs = true; }), Stepped::kByEvents);
+  EXPECT_EQ(changed([](auto& r) { r.cluster.network.kind = NetworkKind::kIdeal; }),
+            Stepped::kByEvents);
+  EXPECT_EQ(changed([](auto& r) { r.cluster.node.pcie_settings.tags = 8; }), Stepped::kByEvents);
+  EXPECT_EQ(changed([](auto& r) { r.cluster.node.nic.receive_latency = {}; }), Stepped::kByEvents);
+}
+
+// Where credits run out, on a wire or below it, the run is begun anew.
+TEST(Stations, BeginAnewWhereCreditsRunOut) {
+  PredictionRequest request = request_for(one_switch(hgx_h100(), 2, 400_Gbps), 4_MiB);
+  request.cluster.network.vl_buffer = 16_KiB;
+  EXPECT_EQ(both_ways(request), Stepped::kBegunAnew);
+  request = request_for(one_switch(hgx_h100(), 2, 400_Gbps), 4_MiB);
+  request.cluster.node.pcie_settings.posted_header_credits = 20;
+  EXPECT_EQ(both_ways(request), Stepped::kBegunAnew);
+  // What comes from several ports waits for one.
+  request = request_for(one_switch(hgx_h100(), 4, 400_Gbps), 8_MiB);
+  request.workload.collective = Collective::kAllToAll;
+  request.communication.algorithm = Algorithm::kPairwise;
+  EXPECT_EQ(both_ways(request), Stepped::kBegunAnew);
+}
+
+Node draw_node(Draws& draws) {
+  Node node = hgx_h100();
+  const std::int64_t shape = draws.below(4);
+  if (shape == 0) {  // one NIC for all
+    node.nic_count = 1;
+    for (std::size_t i = 1; i < 8; ++i) node.pcie[i].devices.pop_back();
+  } else if (shape == 1) {  // one GPU
+    node.gpu_count = node.nic_count = 1;
+    node.nvlink.reset();
+    node.pcie.resize(1);
+  } else {
+    node.gpu_count = node.nic_count = static_cast<int>(draws.between(2, 8));
+    node.pcie.resize(static_cast<std::size_t>(node.gpu_count));
+  }
+  node.pcie_settings.posted_header_credits = static_cast<int>(draws.between(60, 256));
+  node.pcie_settings.posted_data_credits = static_cast<int>(draws.between(1000, 4096));
+  node.pcie_settings.credit_loop = {draws.between(150, 300) * 1000};
+  node.nic.receive_latency = {draws.between(100, 300) * 1000};
+  node.nic.transmit_latency = {draws.between(0, 300) * 1000};
+  node.nic.message_rate = draws.between(1, 300) * 1'000'000;
+  node.nic.transmit_buffer = {draws.between(16, 300) * 1024};
+  node.gpu.reduce_bandwidth = BitRate{draws.between(20, 60) * 8'000'000'000};
+  return node;
+}
+
+PredictionRequest draw_request(std::uint64_t seed) {
+  Draws draws(seed);
+  const Node node = draw_node(draws);
+  const BitRate link{draws.between(50, 420) * 1'000'000'000};
+  Cluster cluster = one_switch(node, static_cast<int>(draws.between(2, 5)), link);
+  const std::int64_t kind = draws.below(3);
+  if (kind == 1) cluster = with_topology(cluster, TopologyKind::kRailOptimized, 64);
+  if (kind == 2) cluster = with_topology(cluster, TopologyKind::kLeafSpine, 16);
+  cluster.network.mtu = {1024 << draws.below(3)};
+  cluster.network.vl_buffer = {draws.between(24, 128) * 1024};
+  cluster.network.credit_return = {draws.between(50, 400) * 1000};
+  PredictionRequest request = request_for(cluster, {2 * draws.between(1, 700'000)});
+  Communication& communication = request.communication;
+  communication.channels = static_cast<int>(draws.between(1, 8));
+  communication.slots = static_cast<int>(draws.between(1, 8));
+  communication.slot_size = {4096 << draws.below(7)};
+  communication.queue_pairs = static_cast<int>(draws.between(1, 3));
+  if (draws.below(3) == 0) communication.ring_order = RingOrder::kNccl;
+  if (draws.below(4) == 0) communication.thread_step = {draws.between(1, 700) * 1000};
+  const std::int64_t pattern = draws.below(5);
+  if (pattern == 1) {
+    request.workload.collective = Collective::kAllToAll;
+    communication.algorithm = Algorithm::kPairwise;
+  } else if (pattern == 2) {
+    communication.algorithm = Algorithm::kDoubleBinaryTree;
+  } else if (pattern == 3) {
+    communication.algorithm = Algorithm::kParameterServer;
+  }
+  request.skip_recurrences = draws.below(2) == 0;
+  return request;
+}
+
+class RandomWorlds : public testing::TestWithParam<int> {};
+
+TEST_P(RandomWorlds, AreTheSameByStationsAndByEvents) {
+  int by_stations = 0;
+  for (int i = 0; i < 10; ++i) {
+    const auto seed = static_cast<std::uint64_t>(10 * GetParam() + i);
+    SCOPED_TRACE(testing::Message() << "world " << seed);
+    if (both_ways(draw_request(seed)) == Stepped::kByStations) ++by_stations;
+  }
+  EXPECT_GE(by_stations, 2) << "stations step worlds where they can";
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomWorlds, testing::Range(0, 100));
+
+// Windows longer than the way from one station back to another change what is served when. Digests
+// tell, also where the end stays what it was.
+TEST(Stations, TooLongWindowsAreSeen) {
+  int seen = 0;
+  int same_end = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    PredictionRequest request = draw_request(seed);
+    if (how_it_is_stepped(request) != Stepped::kByStations) continue;
+    const Fabric fabric(request.cluster);
+    const Placement placement =
+        place(request.cluster, request.communication, request.workload.collective);
+    std::vector<std::uint64_t> digests;
+    std::vector<std::int64_t> ends;
+    for (const int times : {1, 2}) {
+      PacketWorld world(request, fabric, placement, request.workload.sizes[0].count / 2);
+      world.stretch_windows(times);
+      for (Rank rank = 0; rank < world.ranks(); ++rank) world.start_rank(rank, 0);
+      try {
+        while (!world.complete()) world.run(INT64_MAX - 1, INT64_MAX);
+      } catch (const CreditsRanOut&) {
+        break;
+      }
+      digests.push_back(world.digest());
+      ends.push_back(world.end());
+    }
+    if (digests.size() < 2 || digests[0] == digests[1]) continue;
+    ++seen;
+    if (ends[0] == ends[1]) ++same_end;
+  }
+  EXPECT_GT(seen, 0);
+  EXPECT_GT(same_end, 0) << "ends alone would not have told";
+}
+
+}  // namespace
+}  // namespace gradhaul
