@@ -91,6 +91,7 @@ Json pair_json(const PairMatrix& matrix, std::size_t index) {
                {"one_way_GBps", matrix.bandwidth(time) / 1e9},
                {"both_ways_us", microseconds(time.both_ways)},
                {"both_ways_GBps", matrix.both_ways(time) / 1e9},
+               {"repeats", time.repeats},
                {"predicted_us", nullptr},
                {"ratio", nullptr}};
   if (matrix.predicted.empty()) return json;
@@ -139,6 +140,14 @@ std::string pair_matrix_text(const PairMatrix& matrix, const std::string& versio
   if (suspects.empty()) {
     text += fmt::format("# Nobody is suspect: all within {} of the upper quartile.\n",
                         percent_text(matrix.tolerance));
+  }
+  const auto repeated = std::count_if(matrix.times.begin(), matrix.times.end(),
+                                      [](const PairTime& time) { return time.repeats > 0; });
+  if (repeated > 0) {
+    text += fmt::format(
+        "# Rounds with slow writes were measured up to twice more; of {} of {} pairs the best of "
+        "them stands here.\n",
+        repeated, matrix.times.size());
   }
   for (const std::string& note : matrix.notes) text += fmt::format("# Note: {}\n", note);
   return text;

@@ -26,7 +26,7 @@ struct PairMatrix {
   std::vector<Duration> predicted;
   // leaves[nic][node]; empty: not known, or all at one.
   std::vector<std::vector<int>> leaves;
-  double tolerance = 0.1;  // slow: by more than this share of the upper quartile below it
+  double tolerance = kSlowPair;
   std::vector<std::string> notes;
 
   // Bytes a second, one way.
@@ -57,9 +57,9 @@ std::string sentence_of(const Suspect& suspect);
 std::string pair_matrix_text(const PairMatrix& matrix, const std::string& version);
 // Schema "gradhaul.pairs/1": kind "measured", version, scenario, backend, nodes, nics, size_bytes
 // (each way), tolerance; pairs (nic, from, to, one_way_us, one_way_GBps, both_ways_us,
-// both_ways_GBps of each way, predicted_us or null, ratio of predicted_us or null); median_GBps,
-// upper_quartile_GBps, worst (nic, from, to, GBps); suspects (kind, nic, node, other, leaf: null
-// where it has none; share, text); notes.
+// both_ways_GBps of each way, repeats, predicted_us or null, ratio of predicted_us or null);
+// median_GBps, upper_quartile_GBps, worst (nic, from, to, GBps); suspects (kind, nic, node, other,
+// leaf: null where it has none; share, text); notes.
 std::string pair_matrix_json(const PairMatrix& matrix, const std::string& version);
 
 }  // namespace gradhaul

@@ -19,9 +19,7 @@ class SuspectSearch {
  public:
   explicit SuspectSearch(const PairMatrix& matrix)
       : matrix_(matrix), usual_(matrix.upper_quartile()) {
-    for (const PairTime& time : matrix.times) {
-      slow_.push_back(matrix.bandwidth(time) < (1 - matrix.tolerance) * usual_);
-    }
+    slow_ = slow_pairs(matrix.times, matrix.tolerance);
     explained_.resize(slow_.size());
   }
 

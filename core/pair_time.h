@@ -3,6 +3,8 @@
 // What writes from one node to another took (backends/measure/measure_pairs.h): the medians of
 // their iterations, each until the slower of both ranks was done.
 
+#include <vector>
+
 #include "core/quantities.h"
 
 namespace gradhaul {
@@ -18,8 +20,15 @@ struct PairTime {
   int nic = 0;
   int from = 0;  // nodes
   int to = 0;
-  Duration one_way;    // with nothing coming the other way
+  Duration one_way;    // with nothing coming the other way; of all repeats the least
   Duration both_ways;  // the same bytes going both ways at once; the same of (to, from)
+  int repeats = 0;     // how often one way was measured again, for having been slow
 };
+
+// Slow is whose bandwidth is by more than this share below the upper quartile of all.
+inline constexpr double kSlowPair = 0.1;
+
+// Which of them are, one way; as `times`.
+std::vector<bool> slow_pairs(const std::vector<PairTime>& times, double tolerance = kSlowPair);
 
 }  // namespace gradhaul

@@ -11,6 +11,8 @@ namespace gradhaul {
 namespace {
 
 using std::chrono::nanoseconds;
+constexpr int kRepeats = 2;
+
 using Pairs = std::vector<std::pair<int, int>>;  // from, to
 
 Pairs turned(const Pairs& pairs) {
@@ -31,6 +33,9 @@ class PairMeasurement {
         if (!run_round(nic, pairs)) return false;
       }
     }
+    for (int again = 0; again < kRepeats; ++again) {
+      if (!run_slow_again()) return false;
+    }
     return true;
   }
 
@@ -47,6 +52,30 @@ class PairMeasurement {
     both.insert(both.end(), back.begin(), back.end());
     return run_stream(nic, pairs, &PairTime::one_way) &&
            run_stream(nic, back, &PairTime::one_way) && run_stream(nic, both, &PairTime::both_ways);
+  }
+
+  // The same rounds, one way, as far as one in them is slow: all ranks know the same times.
+  bool run_slow_again() {
+    const std::vector<PairTime> all = times();
+    const std::vector<bool> slow = slow_pairs(all);
+    const auto is_slow = [&](int nic, const std::pair<int, int>& pair) {
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        if (slow[i] && all[i].nic == nic && all[i].from == pair.first && all[i].to == pair.second) {
+          return true;
+        }
+      }
+      return false;
+    };
+    for (int nic = 0; nic < request_.pairs->nics; ++nic) {
+      for (const Pairs& there : tournament(request_.cluster.nodes)) {
+        for (const Pairs& pairs : {there, turned(there)}) {
+          const bool any = std::any_of(pairs.begin(), pairs.end(),
+                                       [&](const auto& pair) { return is_slow(nic, pair); });
+          if (any && !run_stream(nic, pairs, &PairTime::one_way)) return false;
+        }
+      }
+    }
+    return true;
   }
 
   bool run_stream(int nic, const Pairs& pairs, Duration PairTime::*field) {
@@ -74,7 +103,13 @@ class PairMeasurement {
       time.nic = nic;
       time.from = from;
       time.to = to;
-      time.*field = summary_of(times).p50;
+      const Duration median = summary_of(times).p50;
+      if ((time.*field).ps == 0) {
+        time.*field = median;
+        continue;
+      }
+      time.*field = std::min(time.*field, median);
+      ++time.repeats;
     }
     return true;
   }
