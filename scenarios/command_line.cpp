@@ -164,20 +164,33 @@ std::string rdma_names_text() {
   return text;
 }
 
-void add_measure(CLI::App& app, CommandLine& line) {
-  MeasureOptions& measure = line.measure;
-  CLI::App* command = app.add_subcommand("measure", "The same on real ranks: timed and checked");
-  command->add_option("SCENARIO", measure.scenario, kScenarioHelp)->required();
-  command->add_option("--backend", measure.backend, "What moves the bytes: loopback, tcp or verbs")
-      ->required()
-      ->type_name("NAME");
-  command
-      ->add_option("--ranks", measure.ranks, "So many ranks, one a node, instead of the scenario's")
+// Who runs, over what.
+CLI::Option* add_ranks(CLI::App* command, MeasureOptions& measure, const char* ranks_help) {
+  CLI::Option* backend =
+      command
+          ->add_option("--backend", measure.backend, "What moves the bytes: loopback, tcp or verbs")
+          ->type_name("NAME");
+  command->add_option("--ranks", measure.ranks, ranks_help)
       ->check(CLI::Range(2, 1 << 20))
       ->type_name("N");
   command->add_option("--rank", measure.rank, "Be this rank; start the others yourself")
       ->check(CLI::Range(0, 1 << 20))
       ->type_name("R");
+  command->add_option("--rendezvous", measure.rendezvous, "Where rank 0 listens")
+      ->type_name("HOST:PORT");
+  add_settings(command, measure.rdma, "--rdma",
+               "Of verbs, as devices=mlx5_0 or gid_index=3; " + rdma_names_text(), "NAME=VALUE");
+  command->add_option("--timeout", measure.timeout, "Give up after so long without progress (30s)")
+      ->type_name("TIME");
+  command->add_flag("--started-by-measure", measure.started_by_measure)->group("");
+  return backend;
+}
+
+void add_measure(CLI::App& app, CommandLine& line) {
+  MeasureOptions& measure = line.measure;
+  CLI::App* command = app.add_subcommand("measure", "The same on real ranks: timed and checked");
+  command->add_option("SCENARIO", measure.scenario, kScenarioHelp)->required();
+  add_ranks(command, measure, "So many ranks, one a node, instead of the scenario's")->required();
   command
       ->add_option("--within-node", measure.within_node,
                    "How ranks of one node reach each other over tcp and verbs: memory (that both "
@@ -185,11 +198,7 @@ void add_measure(CLI::App& app, CommandLine& line) {
       ->capture_default_str()
       ->check(CLI::IsMember({"memory", "network"}))
       ->type_name("WAY");
-  command->add_option("--rendezvous", measure.rendezvous, "Where rank 0 listens")
-      ->type_name("HOST:PORT");
   add_settings(command, measure.settings);
-  add_settings(command, measure.rdma, "--rdma",
-               "Of verbs, as devices=mlx5_0 or gid_index=3; " + rdma_names_text(), "NAME=VALUE");
   command
       ->add_option("--iterations", measure.iterations,
                    "Timed runs of each size; without: up to 20, in some seconds")
@@ -198,8 +207,6 @@ void add_measure(CLI::App& app, CommandLine& line) {
   command->add_option("--warmup", measure.warmup, "Runs before these; without: up to 5")
       ->check(CLI::Range(0, 1 << 30))
       ->type_name("N");
-  command->add_option("--timeout", measure.timeout, "Give up after so long without progress (30s)")
-      ->type_name("TIME");
   command->add_option("--json", measure.json, "Write the result file")->type_name("FILE");
   command->add_option("--csv", measure.csv, "Write the rows")->type_name("FILE");
   add_ladder(command, measure.ladder, {"--csv"});
@@ -210,7 +217,50 @@ void add_measure(CLI::App& app, CommandLine& line) {
       ->excludes(command->get_option("--csv"))
       ->excludes(command->get_option("--ladder"));
   add_progress(command, line);
-  command->add_flag("--started-by-measure", measure.started_by_measure)->group("");
+}
+
+void add_calibrate(CLI::App& app, CommandLine& line) {
+  CalibrateOptions& calibrate = line.calibrate;
+  CLI::App* command =
+      app.add_subcommand("calibrate", "Microbenchmarks of a backend, as values for devices");
+  add_ranks(command, calibrate.measure, "So many ranks; the first two write, the others look on")
+      ->required();
+  command->add_option("--sizes", calibrate.sizes, "Of messages (8B,256B,4KiB,64KiB,512KiB,4MiB)")
+      ->delimiter(',')
+      ->type_name("SIZES");
+  command
+      ->add_option("--queue-pairs", calibrate.queue_pairs,
+                   "Of a connection (1,2,4 over verbs, else 1)")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 64))
+      ->type_name("NUMBERS");
+  command->add_option("--depths", calibrate.depths, "Writes on their way at once (1,2,8)")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1024))
+      ->type_name("NUMBERS");
+  command->add_option("--messages", calibrate.messages, "The most writes of one repetition (1000)")
+      ->check(CLI::Range(4, 1 << 20))
+      ->type_name("N");
+  command
+      ->add_option("--iterations", calibrate.measure.iterations,
+                   "Repetitions of each; without: 5 to 20, in some tenths of a second")
+      ->check(CLI::Range(5, 1 << 20))
+      ->type_name("N");
+  command
+      ->add_option("--write", calibrate.nic,
+                   "Write what was found of the NIC, for cluster.node.nics.model")
+      ->type_name("FILE");
+  command
+      ->add_option("--write-gpu", calibrate.gpu,
+                   "Write what was found of memory and reductions, for cluster.node.gpus.model")
+      ->type_name("FILE");
+  command
+      ->add_option("--write-scenario", calibrate.scenario,
+                   "Write a scenario of as many nodes with both")
+      ->type_name("FILE");
+  command->add_option("--json", calibrate.measure.json, "Write all samples")->type_name("FILE");
+  command->footer(
+      "Values are medians and say between what they lie; what was not measured is left out.");
 }
 
 void add_sweep(CLI::App& app, CommandLine& line) {
@@ -292,6 +342,17 @@ void add_doctor(CLI::App& app, CommandLine& line) {
       ->add_option("--node-file", line.doctor.node_file,
                    "Write the host as a node, for `cluster.node` of a scenario")
       ->type_name("FILE");
+  DoctorRanksOptions& ranks = line.doctor_ranks;
+  command->add_option("SCENARIO", ranks.measure.scenario,
+                      "With --backend: then also measure between hosts, beside this scenario");
+  add_settings(command, ranks.measure.settings);
+  add_ranks(command, ranks.measure, "So many ranks, one a node, instead of the scenario's");
+  command
+      ->add_option("--tolerance", ranks.tolerance, "How far a time may be over the predicted one")
+      ->type_name("PERCENT")
+      ->capture_default_str();
+  command->add_option("--ranks-json", ranks.measure.json, "Write what was measured between hosts")
+      ->type_name("FILE");
   command->footer(
       "Exit status: 0 no problem (warnings or not), 3 a problem was found, 1 the run failed,\n"
       "2 the input is wrong, 4 the watch was interrupted (what was seen is reported).\n"
@@ -303,6 +364,7 @@ void add_doctor(CLI::App& app, CommandLine& line) {
 void add_commands(CLI::App& app, CommandLine& line) {
   add_predict(app, line);
   add_measure(app, line);
+  add_calibrate(app, line);
   add_compare(app, line);
   add_explain(app, line);
   add_sweep(app, line);

@@ -5,9 +5,11 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
+#include "scenarios/calibrate_command.h"
 #include "scenarios/check_command.h"
 #include "scenarios/compare_command.h"
 #include "scenarios/doctor_command.h"
+#include "scenarios/doctor_ranks_command.h"
 #include "scenarios/explain_command.h"
 #include "scenarios/measure_command.h"
 #include "scenarios/predict_command.h"
@@ -21,11 +23,13 @@ struct CommandLine {
   PredictOptions predict;
   CompareOptions compare;
   MeasureOptions measure;
+  CalibrateOptions calibrate;
   std::string progress = "auto";
   ExplainOptions explain;
   ShowOptions show;
   CheckOptions check;
   DoctorOptions doctor;
+  DoctorRanksOptions doctor_ranks;
   SweepOptions sweep;
   ReportOptions report;
 };

@@ -19,10 +19,10 @@
 namespace gradhaul {
 namespace {
 
-const std::vector<std::string> kVerbs{"predict", "measure", "compare", "sweep", "report",
-                                      "explain", "show",    "check",   "doctor"};
+const std::vector<std::string> kVerbs{"predict", "measure", "compare", "sweep",  "report",
+                                      "explain", "show",    "check",   "doctor", "calibrate"};
 // Verbs that other versions have.
-const std::vector<std::string> kAbsentVerbs{"import", "calibrate"};
+const std::vector<std::string> kAbsentVerbs{"import"};
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -50,19 +50,37 @@ ProgressMode progress_mode(const std::string& word) {
   return word == "off" ? ProgressMode::kOff : ProgressMode::kAuto;
 }
 
+// This host's checklist, where this is not a rank that only helps; then what lies between hosts.
+int run_doctor_of_all(const CommandLine& line, const CommandContext& context) {
+  const MeasureOptions& measure = line.doctor_ranks.measure;
+  const bool with_ranks = !measure.backend.empty();
+  if (!with_ranks && (!measure.scenario.empty() || measure.ranks || measure.rank)) {
+    complain("a scenario and ranks are for measuring between hosts, which takes --backend too");
+    return kBadInput;
+  }
+  const bool helps = measure.started_by_measure || measure.rank.value_or(0) > 0 ||
+                     (measure.launched && measure.launched->rank > 0);
+  const int host = with_ranks && helps ? kDone : run_doctor(line.doctor, context);
+  if (!with_ranks || (host != kDone && host != kOutsideExpectation)) return host;
+  const int between = run_doctor_ranks(line.doctor_ranks, context);
+  return between == kDone ? host : between;
+}
+
 int run(const CLI::App& app, CommandLine& line, const CommandContext& context) {
   const ProgressMode progress = progress_mode(line.progress);
   line.predict.progress = line.explain.progress = line.measure.progress = progress;
   line.sweep.progress = progress;
   line.measure.launched = line.sweep.launched = launched_rank(environment);
+  line.calibrate.measure.launched = line.doctor_ranks.measure.launched = line.measure.launched;
   if (app.got_subcommand("measure")) return run_measure(line.measure, context);
+  if (app.got_subcommand("calibrate")) return run_calibrate(line.calibrate, context);
   if (app.got_subcommand("compare")) return run_compare(line.compare, context);
   if (app.got_subcommand("report")) return run_report(line.report, context);
   if (app.got_subcommand("sweep")) return run_sweep(line.sweep, context);
   if (app.got_subcommand("explain")) return run_explain(line.explain, context);
   if (app.got_subcommand("show")) return run_show(line.show, context);
   if (app.got_subcommand("check")) return run_check(line.check, context);
-  if (app.got_subcommand("doctor")) return run_doctor(line.doctor, context);
+  if (app.got_subcommand("doctor")) return run_doctor_of_all(line, context);
   return run_predict(line.predict, context);
 }
 
@@ -77,6 +95,8 @@ int main_of(int argc, char** argv) {
   app.footer(fmt::format("Not in this version: {}.", fmt::join(kAbsentVerbs, ", ")));
   CommandLine line;
   line.measure.arguments.assign(argv + 1, argv + argc);
+  line.calibrate.measure.arguments = line.measure.arguments;
+  line.doctor_ranks.measure.arguments = line.measure.arguments;
   add_commands(app, line);
   try {
     app.parse(argc, argv);

@@ -19,6 +19,7 @@
 #include "backends/verbs/verbs_endpoint_maker.h"
 #include "core/placement.h"
 #include "scenarios/did_you_mean.h"
+#include "scenarios/exit_status.h"
 #include "scenarios/interruption.h"
 #include "scenarios/rank_processes.h"
 #include "scenarios/rdma_settings_command.h"
@@ -32,7 +33,8 @@ using std::chrono_literals::operator""s;
 
 // For a half row without a given number of iterations.
 constexpr auto kBudget = 2s;
-// For each of the three measurements of a round of pairs: of 64 nodes there are 63 rounds.
+// For each of the three measurements of a round of pairs, of 64 nodes there are 63 rounds; and for
+// each sample of a calibration.
 constexpr auto kPairBudget = 200ms;
 // What a host fills, copies and compares in a second at the least, all ranks together.
 constexpr double kSlowestMemory = 200e6;
@@ -53,9 +55,11 @@ MeasureRequest request_of(const MeasureOptions& options, const MeasurePlan& plan
   request.chosen = plan.chosen;
   request.ladder = options.ladder;
   request.pairs = plan.pairs;
+  request.rings = plan.rings;
+  request.calibration = plan.calibration;
   request.series = {.iterations = options.iterations,
                     .warmup = options.warmup,
-                    .budget = plan.pairs ? kPairBudget : kBudget};
+                    .budget = plan.pairs || plan.calibration ? kPairBudget : kBudget};
   request.timeout = plan.timeout;
   request.interrupted = &interrupted;
   return request;
@@ -72,7 +76,7 @@ milliseconds meeting_deadline(const MeasurePlan& plan) {
 
 // All ranks as threads of this process.
 Measurement measure_threads(const MeasureOptions& options, const MeasurePlan& plan,
-                            std::vector<PairTime>& pairs) {
+                            MeasuredAside& aside) {
   MeasureRequest request = request_of(options, plan, catch_interruption());
   ProgressBar progress(options.progress);
   ThreadGroup group(plan.ranks, meeting_deadline(plan));
@@ -84,7 +88,9 @@ Measurement measure_threads(const MeasureOptions& options, const MeasurePlan& pl
     HostRankMemory memory;
     MeasureRequest mine = request;
     if (rank == 0) mine.progress = &progress;
-    if (rank == 0) mine.pair_times = &pairs;
+    if (rank == 0) mine.pair_times = &aside.pairs;
+    if (rank == 0) mine.ring_times = &aside.rings;
+    if (rank == 0) mine.calibrated = &aside.calibration;
     Measurement measured = measure(mine, {exchange, endpoints, memory});
     if (rank == 0) result = std::move(measured);
   };
@@ -131,10 +137,12 @@ class ProcessRank {
                        plan.scenario.workload.collective);
   }
 
-  Measurement run(std::vector<PairTime>& pairs) {
+  Measurement run(MeasuredAside& aside) {
     const std::unique_ptr<TcpExchange> exchange = meet();
     MeasureRequest request = request_of(options_, plan_, interrupted_);
-    request.pair_times = &pairs;
+    request.pair_times = &aside.pairs;
+    request.ring_times = &aside.rings;
+    request.calibrated = &aside.calibration;
     std::optional<ProgressBar> progress;
     if (plan_.rank == 0) request.progress = &progress.emplace(options_.progress);
     const std::unique_ptr<EndpointMaker> network = make_endpoints(*exchange);
@@ -277,15 +285,27 @@ RunCost cost_since(std::chrono::steady_clock::time_point start) {
 }  // namespace
 
 Measurement measure_with_backend(const MeasureOptions& options, const MeasurePlan& plan,
-                                 std::vector<PairTime>& pairs) {
+                                 MeasuredAside& aside) {
   const auto known = std::find(kBackends.begin(), kBackends.end(), options.backend);
   if (known == kBackends.end()) refuse_backend(options.backend);
   const auto start = std::chrono::steady_clock::now();
-  Measurement measured = options.backend == "loopback" ? measure_threads(options, plan, pairs)
-                                                       : ProcessRank(options, plan).run(pairs);
+  Measurement measured = options.backend == "loopback" ? measure_threads(options, plan, aside)
+                                                       : ProcessRank(options, plan).run(aside);
   measured.backend = options.backend;
   measured.cost = cost_since(start);
   return measured;
+}
+
+int guarded_ranks(const MeasureOptions& options, const std::function<int()>& command) {
+  try {
+    return command();
+  } catch (const RanksDisagree& error) {
+    if (!options.started_by_measure) complain(error.what());
+    return kBadInput;
+  } catch (const RendezvousFailed& error) {
+    if (!options.started_by_measure) complain(fmt::format("the run failed: {}", error.what()));
+    return kRunFailed;
+  }
 }
 
 }  // namespace gradhaul

@@ -2,6 +2,7 @@
 
 // Runs this process' ranks of a measure over the backend that was asked for.
 
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -23,10 +24,19 @@ class RendezvousFailed : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// What a plan may ask for instead of rows.
+struct MeasuredAside {
+  std::vector<PairTime> pairs;
+  std::vector<Duration> rings;
+  Calibration calibration;
+};
+
 // Throws ConfigError where there is no such backend, RanksDisagree and RendezvousFailed before
-// anything is measured. What fails later stands in the result. Where pairs are measured, `pairs` is
-// where this process puts their times.
+// anything is measured. What fails later stands in the result.
 Measurement measure_with_backend(const MeasureOptions& options, const MeasurePlan& plan,
-                                 std::vector<PairTime>& pairs);
+                                 MeasuredAside& aside);
+
+// The exit status of a command that calls it: of `command`, or where ranks did not come together.
+int guarded_ranks(const MeasureOptions& options, const std::function<int()>& command);
 
 }  // namespace gradhaul

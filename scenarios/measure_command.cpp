@@ -137,8 +137,9 @@ int measure_scenario(const MeasureOptions& options, const CommandContext& contex
   const bool speaks = plan.rank == 0;
   if (speaks) check_result_files({options.json, options.csv});
   if (options.pairs) plan.pairs = pair_settings(plan, options.backend);
-  std::vector<PairTime> pairs;
-  Measurement measurement = measure_with_backend(options, plan, pairs);
+  MeasuredAside aside;
+  Measurement measurement = measure_with_backend(options, plan, aside);
+  const std::vector<PairTime>& pairs = aside.pairs;
   if (!speaks) return judge_elsewhere(options, measurement);
   if (options.pairs) {
     // All of them, or none where the run failed or was interrupted.
@@ -165,15 +166,8 @@ int measure_scenario(const MeasureOptions& options, const CommandContext& contex
 }  // namespace
 
 int run_measure(const MeasureOptions& options, const CommandContext& context) {
-  try {
-    return guarded([&] { return measure_scenario(options, context); });
-  } catch (const RanksDisagree& error) {
-    if (!options.started_by_measure) complain(error.what());
-    return kBadInput;
-  } catch (const RendezvousFailed& error) {
-    if (!options.started_by_measure) complain(fmt::format("the run failed: {}", error.what()));
-    return kRunFailed;
-  }
+  return guarded_ranks(options,
+                       [&] { return guarded([&] { return measure_scenario(options, context); }); });
 }
 
 }  // namespace gradhaul

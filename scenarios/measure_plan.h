@@ -9,7 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/calibration.h"
 #include "core/pair_time.h"
+#include "core/ring_time.h"
 #include "scenarios/command_context.h"
 #include "scenarios/measure_options.h"
 #include "scenarios/scenario.h"
@@ -31,7 +33,9 @@ struct MeasurePlan {
   std::string rendezvous;  // empty: rank 0 chooses, since it starts the others
   std::chrono::nanoseconds timeout{};
   std::vector<std::string> notes;
-  std::optional<PairSettings> pairs;  // instead of the collective
+  std::optional<PairSettings> pairs;               // instead of the collective
+  std::vector<RingSettings> rings;                 // after the pairs
+  std::optional<CalibrationSettings> calibration;  // likewise
   // Where plans are chosen: for each size its own.
   std::vector<Communication> chosen;
   // What must be the same on all ranks.

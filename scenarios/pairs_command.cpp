@@ -60,19 +60,25 @@ PairSettings pair_settings(const MeasurePlan& plan, const std::string& backend) 
   return settings;
 }
 
-int tell_pairs(const MeasurePlan& plan, const PairSettings& settings, const std::string& json,
-               const std::vector<PairTime>& times, const Measurement& measurement,
-               const CommandContext& context) {
+PairMatrix predicted_pairs(const MeasurePlan& plan, const PairSettings& settings,
+                           const std::vector<PairTime>& times, const std::string& backend) {
   PairMatrix matrix;
   matrix.scenario = plan.scenario.name;
-  matrix.backend = measurement.backend;
+  matrix.backend = backend;
   matrix.nodes = plan.scenario.cluster.nodes;
   matrix.settings = settings;
   matrix.times = times;
-  matrix.notes = measurement.notes;
   const Cluster cluster = with_sized_topology(plan.scenario.cluster);
   predict_pairs(cluster, plan.scenario.communication, matrix);
   find_leaves(cluster, matrix);
+  return matrix;
+}
+
+int tell_pairs(const MeasurePlan& plan, const PairSettings& settings, const std::string& json,
+               const std::vector<PairTime>& times, const Measurement& measurement,
+               const CommandContext& context) {
+  PairMatrix matrix = predicted_pairs(plan, settings, times, measurement.backend);
+  matrix.notes = measurement.notes;
   const bool printed = print(pair_matrix_text(matrix, context.version));
   if (!printed) complain("standard output could not be written");
   const auto text = [&] { return pair_matrix_json(matrix, context.version); };

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/pair_matrix.h"
 #include "core/pair_time.h"
 #include "core/result.h"
 #include "scenarios/command_context.h"
@@ -15,6 +16,10 @@ namespace gradhaul {
 // What a NIC sends in a step of the scenario's collective, of its last size, is what is written;
 // by each NIC of a node over verbs, else by whatever leads there. Throws ConfigError: one node.
 PairSettings pair_settings(const MeasurePlan& plan, const std::string& backend);
+
+// With what the scenario predicts of each, and at which leaves they are.
+PairMatrix predicted_pairs(const MeasurePlan& plan, const PairSettings& settings,
+                           const std::vector<PairTime>& times, const std::string& backend);
 
 // Prints the matrix beside the prediction and writes it where `json` names a file. The exit status
 // of a measurement that went well: 3 where somebody is suspect.

@@ -4,7 +4,11 @@
 // size may need other connections. Devices, listeners and sockets live in the maker, so that they
 // outlast an endpoint.
 
+#include <chrono>
+#include <cstddef>
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "backends/cpu/host_memory.h"
@@ -30,6 +34,13 @@ class EndpointMaker {
   // endpoint of a maker lives at a time, and nothing is on its way when it goes. Throws
   // ExchangeError.
   virtual std::unique_ptr<Endpoint> make(const EndpointRequest& request) = 0;
+
+  // What it takes to make memory of this rank known to the device that reaches it. Nothing where
+  // none has to. After the first make(). Throws ExchangeError.
+  virtual std::optional<std::chrono::nanoseconds> time_registration(
+      std::span<std::byte> /*memory*/) {
+    return std::nullopt;
+  }
 };
 
 }  // namespace gradhaul

@@ -13,12 +13,12 @@ using std::chrono::nanoseconds;
 
 Duration duration_of(nanoseconds time) { return {time.count() * 1000}; }
 
+}  // namespace
+
 nanoseconds nearest_rank(const std::vector<nanoseconds>& sorted, std::size_t percent) {
   const std::size_t rank = (sorted.size() * percent + 99) / 100;
   return sorted[std::max<std::size_t>(rank, 1) - 1];
 }
-
-}  // namespace
 
 Round IterationSeries::meet(nanoseconds last) {
   WireWriter mine;
@@ -41,7 +41,7 @@ std::optional<std::vector<nanoseconds>> IterationSeries::times(const Runner& run
   const auto enough = [&](std::size_t done, nanoseconds spent) {
     const auto count = static_cast<int>(done);
     if (settings_.iterations) return count >= *settings_.iterations;
-    return count >= kMostIterations || (count >= 1 && spent >= settings_.budget);
+    return count >= kMostIterations || (count >= settings_.least && spent >= settings_.budget);
   };
   std::vector<nanoseconds> times;
   nanoseconds last{};

@@ -18,6 +18,7 @@ struct SeriesSettings {
   std::optional<int> iterations;  // nothing: up to kMostIterations, as `budget` allows
   std::optional<int> warmup;      // nothing: up to kMostWarmups, as a quarter of it allows
   std::chrono::nanoseconds budget{};
+  int least = 1;  // timed iterations, whatever the budget
 };
 
 inline constexpr int kMostIterations = 20;
@@ -51,6 +52,10 @@ class IterationSeries {
   SeriesSettings settings_;
   const std::atomic<bool>* interrupted_;
 };
+
+// The smallest of at least one, in order, that so many of a hundred do not exceed.
+std::chrono::nanoseconds nearest_rank(const std::vector<std::chrono::nanoseconds>& sorted,
+                                      std::size_t percent);
 
 // Of at least one time. p50 and p99 by the nearest rank: the smallest time that so many of a
 // hundred do not exceed.

@@ -5,9 +5,11 @@
 
 #include "backends/bootstrap/failure_order.h"
 #include "backends/bootstrap/wire_bytes.h"
+#include "backends/measure/calibrate.h"
 #include "backends/measure/half_row.h"
 #include "backends/measure/measure_ladder.h"
 #include "backends/measure/measure_pairs.h"
+#include "backends/measure/measure_rings.h"
 #include "backends/measure/rank_failed.h"
 #include "core/placement.h"
 
@@ -28,7 +30,9 @@ class RankMeasurement {
 
   Measurement run() {
     try {
-      if (request_.pairs) {
+      if (request_.calibration) {
+        run_calibration();
+      } else if (request_.pairs) {
         run_pairs();
       } else {
         run_rows();
@@ -67,10 +71,20 @@ class RankMeasurement {
     }
   }
 
+  void run_calibration() {
+    auto found = calibrate(request_, rank_);
+    measured_.interrupted = !found;
+    if (found && request_.calibrated != nullptr) *request_.calibrated = std::move(*found);
+  }
+
   void run_pairs() {
     const auto times = measure_pairs(request_, rank_);
     measured_.interrupted = !times;
-    if (times && request_.pair_times != nullptr) *request_.pair_times = *times;
+    if (!times) return;
+    if (request_.pair_times != nullptr) *request_.pair_times = *times;
+    const auto rings = measure_rings(request_, rank_);
+    measured_.interrupted = !rings;
+    if (rings && request_.ring_times != nullptr) *request_.ring_times = *rings;
   }
 
   void run_rows() {

@@ -12,11 +12,13 @@
 #include "backends/measure/endpoint_maker.h"
 #include "backends/measure/iteration_series.h"
 #include "backends/measure/rank_memory.h"
+#include "core/calibration.h"
 #include "core/cluster.h"
 #include "core/communication.h"
 #include "core/pair_time.h"
 #include "core/prediction_request.h"
 #include "core/result.h"
+#include "core/ring_time.h"
 #include "core/workload.h"
 
 namespace gradhaul {
@@ -33,6 +35,12 @@ struct MeasureRequest {
   // such a place (backends/measure/measure_pairs.h).
   std::optional<PairSettings> pairs;
   std::vector<PairTime>* pair_times = nullptr;
+  // After the pairs, rings of more and more nodes (backends/measure/measure_rings.h).
+  std::vector<RingSettings> rings;
+  std::vector<Duration>* ring_times = nullptr;
+  // Instead of it, microbenchmarks (backends/measure/calibrate.h), into `calibrated`.
+  std::optional<CalibrationSettings> calibration;
+  Calibration* calibrated = nullptr;
   SeriesSettings series;               // of each half of a row
   std::chrono::nanoseconds timeout{};  // without any progress
   ProgressSink* progress = nullptr;    // of this rank

@@ -47,7 +47,9 @@ class StreamRun final : public CompletionSink {
       const bool posted = post();
       const bool came = endpoint_.poll(*this);
       if (failed_) fail("the transport failed");
-      if (!complete && transferred()) complete = Clock::now();
+      if (!complete && transferred() && (!settings_.until_returned || settled())) {
+        complete = Clock::now();
+      }
       if (complete && settled()) return *complete - start;
       if (posted || came) {
         idle_polls = 0;
@@ -102,7 +104,8 @@ class StreamRun final : public CompletionSink {
   bool post_data(ConnectionId id, StreamEnd& end) {
     const std::int64_t before = end.posted;
     // A slot may be back before the write into it is acknowledged.
-    while (end.posted < slices_ && end.posted - end.credits < settings_.slots &&
+    const std::int64_t most = settings_.in_turns ? turns(id) : slices_;
+    while (end.posted < most && end.posted - end.credits < settings_.slots &&
            end.posted - end.done < most_in_flight_) {
       WriteRequest request;
       request.connection = id;
@@ -116,8 +119,23 @@ class StreamRun final : public CompletionSink {
     return end.posted > before;
   }
 
+  // How many slices may have been written when it is in turns: who begins is one ahead.
+  std::int64_t turns(ConnectionId id) const {
+    std::int64_t came = 0;
+    for (std::size_t i = 0; i < ends_.size(); ++i) {
+      if (!connections_[i].sends) came += ends_[i].arrived;
+    }
+    const bool begins = connections_[static_cast<std::size_t>(id)].key == settings_.writes.front();
+    return std::min(slices_, came + (begins ? 1 : 0));
+  }
+
   bool post_credit(ConnectionId id, StreamEnd& end) {
     if (end.arrived == end.given_back) return false;
+    // In turns nobody waits for a slot, and what gives it back would be in the way.
+    if (settings_.in_turns && end.arrived < slices_ &&
+        end.arrived - end.given_back < settings_.slots / 2) {
+      return false;
+    }
     if (end.credit_posts - end.credits_done >= most_in_flight_) return false;
     WriteRequest request;
     request.connection = id;

@@ -22,6 +22,12 @@ struct WriteStreamSettings {
   int slots = 8;
   int queue_pairs = 1;
   std::chrono::nanoseconds timeout{};  // without any progress
+  // To and fro: a slice is written when the one before it has come, which went the other way. The
+  // first of `writes` begins; the other one leads back.
+  bool in_turns = false;
+  // A sender is done when its slots have come back: what it then knows to have arrived, and when,
+  // is by its own clock and start alone.
+  bool until_returned = false;
 };
 
 class WriteStream {

@@ -23,6 +23,9 @@ class NodeEndpointMaker final : public EndpointMaker {
   NodeEndpointMaker(Exchange& exchange, EndpointMaker& network, std::vector<int> node_of);
   ~NodeEndpointMaker() override;
   std::unique_ptr<Endpoint> make(const EndpointRequest& request) override;
+  std::optional<std::chrono::nanoseconds> time_registration(std::span<std::byte> memory) override {
+    return network_.time_registration(memory);
+  }
 
   // Why ranks of one node do not share memory; each once.
   const std::vector<std::string>& notes() const { return notes_; }

@@ -46,6 +46,15 @@ std::unique_ptr<Endpoint> OpenedVerbs::make_endpoint(const VerbsWiring& wiring,
   return std::make_unique<VerbsEndpoint>(*library_, rails_, settings_, wiring, exchange);
 }
 
+std::chrono::nanoseconds OpenedVerbs::time_registration(std::span<std::byte> memory) {
+  using Clock = std::chrono::steady_clock;
+  bool relaxed = true;
+  const Clock::time_point start = Clock::now();
+  const MemoryRegion region =
+      register_memory(*library_, rails_.front(), memory.data(), memory.size(), relaxed);
+  return Clock::now() - start;
+}
+
 std::vector<std::pair<std::string, std::int64_t>> OpenedVerbs::counters() const {
   std::vector<std::pair<std::string, std::int64_t>> all;
   for (const RdmaRail& rail : rails_) {

@@ -4,7 +4,10 @@
 // engine. No header of libibverbs is needed here: where the program was built without it, or it is
 // missing at run time, open_verbs() says what it would take.
 
+#include <chrono>
+#include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,6 +39,8 @@ class VerbsBackend {
   // ranks, where one of them can't go on) or ExchangeError. The backend outlives its endpoints.
   virtual std::unique_ptr<Endpoint> make_endpoint(const VerbsWiring& wiring,
                                                   Exchange& exchange) = 0;
+  // What the first of its ports takes to register memory. Throws VerbsError.
+  virtual std::chrono::nanoseconds time_registration(std::span<std::byte> memory) = 0;
   // What was skipped, and what a user should know.
   virtual const std::vector<std::string>& notes() const = 0;
   // Of the ports in use: name and counters (retransmissions and the like) that the kernel keeps, as

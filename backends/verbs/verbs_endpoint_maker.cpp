@@ -55,6 +55,16 @@ std::unique_ptr<Endpoint> VerbsEndpointMaker::make(const EndpointRequest& reques
   }
 }
 
+std::optional<std::chrono::nanoseconds> VerbsEndpointMaker::time_registration(
+    std::span<std::byte> memory) {
+  if (!verbs_) return std::nullopt;
+  try {
+    return verbs_->time_registration(memory);
+  } catch (const VerbsError& error) {
+    throw RankFailed({exchange_.rank(), -1, error.what()});
+  }
+}
+
 std::vector<std::string> VerbsEndpointMaker::notes() const {
   return verbs_ ? verbs_->notes() : std::vector<std::string>{};
 }

@@ -26,6 +26,7 @@ class VerbsEndpointMaker final : public EndpointMaker {
 
   // Throws RankFailed, the same on all ranks, where one of them can't be joined.
   std::unique_ptr<Endpoint> make(const EndpointRequest& request) override;
+  std::optional<std::chrono::nanoseconds> time_registration(std::span<std::byte> memory) override;
 
   // What a user should know of this rank's ports.
   std::vector<std::string> notes() const;

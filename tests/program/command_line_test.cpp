@@ -35,7 +35,7 @@ TEST(CommandLine, NothingIsNotEnough) {
 }
 
 TEST(CommandLine, VerbsOfOtherVersionsSaySo) {
-  for (const char* verb : {"import", "calibrate"}) {
+  for (const char* verb : {"import"}) {
     const ProgramRun run = run_program({verb, "quick", "--vary", "a=1"});
     EXPECT_EQ(run.status, 2) << verb;
     EXPECT_THAT(run.err, HasSubstr(std::string(verb) + " is not available in this version"));

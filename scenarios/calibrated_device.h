@@ -1,0 +1,67 @@
+#pragma once
+
+// What a calibration (core/calibration.h) says of a NIC and of what adds up behind it, as device
+// files have it. What was not measured is absent.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/calibration.h"
+#include "core/cluster.h"
+#include "scenarios/quantity.h"
+
+namespace gradhaul {
+
+// One value of a device, to four digits; between `low` and `high` lie eight of ten repetitions.
+struct CalibratedValue {
+  std::string key;
+  std::optional<Dimension> dimension;  // nothing: a bare number
+  std::int64_t value = 0;              // in base units
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+  std::string source;
+};
+
+struct CalibratedDevice {
+  std::string kind;  // "nic", "gpu"
+  std::vector<CalibratedValue> values;
+};
+
+// rate, message_rate, transmit_latency and receive_latency. The last three where messages of no
+// more than 256 B were written. What a write takes from its post until the peer's thread knows is
+// measured as one, and half of it stands in either latency.
+CalibratedDevice calibrated_nic(const Calibration& found);
+// Of the memory and the reducer of a rank: reduce_bandwidth, memory_bandwidth.
+CalibratedDevice calibrated_gpu(const Calibration& found);
+// registration_base and registration_page (of 4 KiB), by the smallest and the largest size.
+std::vector<CalibratedValue> calibrated_registration(const Calibration& found);
+
+// As scenario files have them; what is absent costs nothing.
+NicModel nic_model_of(const CalibratedDevice& nic);
+GpuModel gpu_model_of(const CalibratedDevice& gpu);
+
+// For comments.
+struct CalibrationOrigin {
+  std::string version;
+  std::string date;
+  std::string host;
+  std::string backend;
+  std::vector<std::string> facts;
+};
+
+std::string device_file_text(const CalibratedDevice& device, const CalibrationOrigin& origin);
+
+// Two nodes, or as many, with these devices and a network that costs nothing more.
+struct CalibratedCluster {
+  std::string name;
+  int nodes = 2;
+  CalibratedDevice nic;
+  CalibratedDevice gpu;
+  std::vector<CalibratedValue> registration;
+};
+std::string calibrated_scenario_text(const CalibratedCluster& cluster,
+                                     const CalibrationOrigin& origin);
+
+}  // namespace gradhaul
