@@ -359,6 +359,15 @@ void add_doctor(CLI::App& app, CommandLine& line) {
       "As root it sees more: PCIe settings and ACS, queue pairs. It changes nothing.");
 }
 
+void add_import(CLI::App& app, CommandLine& line) {
+  CLI::App* command =
+      app.add_subcommand("import", "What another tool knows of a machine, as a node file");
+  command->add_option("KIND", line.import.kind, "nccl-topology: what NCCL_TOPO_DUMP_FILE wrote")
+      ->required();
+  command->add_option("FILE", line.import.file, "What to read; the node goes to standard output")
+      ->required();
+}
+
 }  // namespace
 
 void add_commands(CLI::App& app, CommandLine& line) {
@@ -372,6 +381,7 @@ void add_commands(CLI::App& app, CommandLine& line) {
   add_show(app, line);
   add_check(app, line);
   add_doctor(app, line);
+  add_import(app, line);
 }
 
 }  // namespace gradhaul

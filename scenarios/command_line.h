@@ -11,6 +11,7 @@
 #include "scenarios/doctor_command.h"
 #include "scenarios/doctor_ranks_command.h"
 #include "scenarios/explain_command.h"
+#include "scenarios/import_command.h"
 #include "scenarios/measure_command.h"
 #include "scenarios/predict_command.h"
 #include "scenarios/report_command.h"
@@ -28,6 +29,7 @@ struct CommandLine {
   ExplainOptions explain;
   ShowOptions show;
   CheckOptions check;
+  ImportOptions import;
   DoctorOptions doctor;
   DoctorRanksOptions doctor_ranks;
   SweepOptions sweep;

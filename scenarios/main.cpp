@@ -19,10 +19,9 @@
 namespace gradhaul {
 namespace {
 
-const std::vector<std::string> kVerbs{"predict", "measure", "compare", "sweep",  "report",
-                                      "explain", "show",    "check",   "doctor", "calibrate"};
-// Verbs that other versions have.
-const std::vector<std::string> kAbsentVerbs{"import"};
+const std::vector<std::string> kVerbs{"predict", "measure",   "compare", "sweep",
+                                      "report",  "explain",   "show",    "check",
+                                      "doctor",  "calibrate", "import"};
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -31,13 +30,8 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 // Says what is wrong with the verb, if anything.
 std::string verb_problem(const std::string& verb) {
   if (verb.empty() || verb.front() == '-' || contains(kVerbs, verb)) return "";
-  if (contains(kAbsentVerbs, verb)) {
-    return fmt::format("{} is not available in this version; it has {}", verb, join_or(kVerbs));
-  }
-  std::vector<std::string> all = kVerbs;
-  all.insert(all.end(), kAbsentVerbs.begin(), kAbsentVerbs.end());
   return fmt::format("there is no command \"{}\"{}; this version has {}", verb,
-                     did_you_mean(verb, all), join_or(kVerbs));
+                     did_you_mean(verb, kVerbs), join_or(kVerbs));
 }
 
 std::optional<std::string> environment(const char* name) {
@@ -79,6 +73,7 @@ int run(const CLI::App& app, CommandLine& line, const CommandContext& context) {
   if (app.got_subcommand("sweep")) return run_sweep(line.sweep, context);
   if (app.got_subcommand("explain")) return run_explain(line.explain, context);
   if (app.got_subcommand("show")) return run_show(line.show, context);
+  if (app.got_subcommand("import")) return run_import(line.import, context);
   if (app.got_subcommand("check")) return run_check(line.check, context);
   if (app.got_subcommand("doctor")) return run_doctor_of_all(line, context);
   return run_predict(line.predict, context);
@@ -92,7 +87,6 @@ int main_of(int argc, char** argv) {
   CLI::App app("gradhaul: how gradients move between GPUs, predicted from a scenario", "gradhaul");
   app.set_version_flag("--version", std::string("gradhaul ") + GRADHAUL_VERSION);
   app.require_subcommand(1);
-  app.footer(fmt::format("Not in this version: {}.", fmt::join(kAbsentVerbs, ", ")));
   CommandLine line;
   line.measure.arguments.assign(argv + 1, argv + argc);
   line.calibrate.measure.arguments = line.measure.arguments;

@@ -138,7 +138,7 @@ std::string tree_text(const NodeDraft& draft) {
 
 }  // namespace
 
-std::string node_draft_text(const NodeDraft& draft, const std::string& place) {
+std::string node_draft_text(const NodeDraft& draft, const std::string& place, const char* command) {
   GRADHAUL_ASSERT(draft.gpu_count > 0, "a node has a GPU");
   // A path may hold a line's end, which would end the comment.
   std::string source = place;
@@ -146,11 +146,11 @@ std::string node_draft_text(const NodeDraft& draft, const std::string& place) {
       source.begin(), source.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
   const ProcessorFacts& processors = facts_of(draft.cpu);
   std::string text = fmt::format(
-      "# Written by gradhaul doctor, of {}.\n"
-      "# PCIe tree, devices and links were read there. Of processors and memory the kernel's "
-      "files\n"
-      "# tell no bandwidth: those values are {}.\n",
-      source, processors.comment);
+      "# Written by gradhaul {}, of {}.\n"
+      "# PCIe tree, devices and links were read there, where of processors and memory no "
+      "bandwidth\n"
+      "# stands: those values are {}.\n",
+      command, source, processors.comment);
   for (const std::string& note : draft.notes) text += "# Note: " + note + ".\n";
   text += fmt::format(
       "name: {}\nsockets: {}\nsocket_link: {}\nroot_complex:\n  {}\nhost_memory: {}\n", draft.name,
