@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/engine_layout.h"
+#include "sim/buffer_cycles.h"
 
 namespace gradhaul {
 namespace {
@@ -48,6 +49,7 @@ class PlanBuilder {
   TaskPlan build() {
     for (const int communicator : by_gpus(graph_.communicators)) add_communicator(communicator);
     for (const BackgroundTraffic& traffic : graph_.background) add_background(traffic);
+    refuse_buffer_cycles(fabric_, plan_.wiring.flows);
     return std::move(plan_);
   }
 

@@ -2,6 +2,7 @@
 
 #include "core/engine_layout.h"
 #include "core/packet_loss.h"
+#include "sim/buffer_cycles.h"
 #include "sim/connection_traffic.h"
 
 namespace gradhaul {
@@ -31,6 +32,7 @@ WorldPlan plan_world(const PredictionRequest& request, const Fabric& fabric,
   plan.settings.slot_size = request.communication.slot_size;
   plan.wiring =
       wire_up(fabric, placement, request.communication, request.seed, connection_keys(plan));
+  refuse_buffer_cycles(fabric, plan.wiring.flows);
   // Copies of a port that shares its buffer with others are not looked at one by one.
   const bool shares_buffers = request.cluster.network.pause.alpha > 0;
   // Nor are copies drawn alike.
