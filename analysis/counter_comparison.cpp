@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
 #include "analysis/quantity_text.h"
+#include "core/port_trouble.h"
 
 namespace gradhaul {
 namespace {
@@ -64,12 +66,54 @@ void append(const std::string& port, const Values& predicted, const Values& meas
   }
 }
 
+bool named_as_on_host(const std::vector<PortCounters>& ports) {
+  return std::any_of(ports.begin(), ports.end(),
+                     [](const PortCounters& port) { return !port.as_on_host.empty(); });
+}
+
+// Real ports have no other names.
+std::vector<ComparedCounter> compare_as_on_host(const std::vector<PortCounters>& predicted,
+                                                const std::vector<PortCounters>& measured) {
+  std::set<std::string> alike;
+  for (const PortCounters& port : predicted) {
+    const auto same = std::find_if(measured.begin(), measured.end(),
+                                   [&](const PortCounters& m) { return m.port == port.port; });
+    if (same != measured.end()) alike.insert(port.port);
+  }
+  // By port, or of all others together, and by name: predicted and measured.
+  std::map<std::string, std::map<std::string, std::pair<double, double>>> sums;
+  const auto add = [&](const std::vector<PortCounters>& ports,
+                       double std::pair<double, double>::*side) {
+    for (const PortCounters& port : ports) {
+      const std::string place = alike.contains(port.port) ? port.port : "";
+      for (const auto& [name, count] : port.as_on_host) {
+        sums[place][name].*side += static_cast<double>(count);
+      }
+    }
+  };
+  add(predicted, &std::pair<double, double>::first);
+  add(measured, &std::pair<double, double>::second);
+  std::vector<ComparedCounter> counters;
+  const auto append = [&](const std::string& place) {
+    for (const auto& [name, both] : sums[place]) {
+      counters.push_back({place, name, both.first, both.second});
+    }
+  };
+  for (const std::string& place : alike) append(place);
+  append("");
+  return counters;
+}
+
 }  // namespace
 
 std::vector<ComparedCounter> compare_counters(const std::vector<PortCounters>& predicted,
                                               const std::vector<PortCounters>& measured) {
   std::vector<ComparedCounter> counters;
   if (predicted.empty() || measured.empty()) return counters;
+  if (named_as_on_host(predicted) && named_as_on_host(measured) &&
+      std::none_of(measured.begin(), measured.end(), counts_trouble)) {
+    return compare_as_on_host(predicted, measured);
+  }
   const std::map<std::string, Values> left = by_port(predicted);
   const std::map<std::string, Values> right = by_port(measured);
   Values others_left{};

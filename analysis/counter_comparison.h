@@ -17,7 +17,8 @@ struct ComparedCounter {
 };
 
 // Those that are not zero on both sides; by port where both sides have it, those of other ports
-// summed. Empty where one of the sides has no counters.
+// summed. Empty where one of the sides has no counters. Where `measured` was counted by real ports,
+// the names are theirs (PortCounters::as_on_host).
 std::vector<ComparedCounter> compare_counters(const std::vector<PortCounters>& predicted,
                                               const std::vector<PortCounters>& measured);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analysis/bottleneck.h"
+#include "analysis/held_text.h"
 #include "analysis/html_pieces.h"
 #include "analysis/quantity_text.h"
 #include "analysis/resource_group.h"
@@ -116,6 +117,11 @@ std::string uses_section(const std::vector<ResourceUse>& resources) {
   return html_heading("Busiest resources") + html_table(table) + and_more(groups.size());
 }
 
+std::string held_section(const ResultRow& row) {
+  const auto terms = held_terms(row);
+  return terms.empty() ? "" : html_heading("What it takes beside time") + html_terms(terms);
+}
+
 std::string made_section(const ReportedFile& file, const StoredResult& result) {
   const Json& scenario = file.content.at("scenario");
   std::vector<std::pair<std::string, std::string>> terms{
@@ -153,7 +159,7 @@ std::string result_section(const ReportedFile& file) {
     if (rows.size() > 1 && result.predicted) {
       text += html_paragraph(fmt::format("What follows is of {}.", bytes_text(row.size)));
     }
-    text += parts_section(row) + uses_section(result.prediction.resources);
+    text += parts_section(row) + uses_section(result.prediction.resources) + held_section(row);
     if (!result.prediction.notes.empty()) {
       text += html_heading("Notes") + html_list(result.prediction.notes);
     }

@@ -12,11 +12,13 @@
 
 #include "analysis/bottleneck.h"
 #include "analysis/company_text.h"
+#include "analysis/held_text.h"
 #include "analysis/quantity_text.h"
 #include "analysis/resource_group.h"
 #include "analysis/table.h"
 #include "analysis/time_parts.h"
 #include "analysis/uncertainty_text.h"
+#include "core/port_trouble.h"
 
 namespace gradhaul {
 namespace {
@@ -113,7 +115,9 @@ std::string port_line(const std::vector<const PortCounters*>& ports) {
 
 std::string counters_text(const std::vector<PortCounters>& counters) {
   std::map<std::string, std::vector<const PortCounters*>> by_shape;
-  for (const PortCounters& port : counters) by_shape[shape_of(port.port)].push_back(&port);
+  for (const PortCounters& port : counters) {
+    if (counts_trouble(port)) by_shape[shape_of(port.port)].push_back(&port);
+  }
   std::string lines;
   for (const auto& [shape, ports] : by_shape) lines += port_line(ports);
   if (lines.empty()) return "# Counters: all zero.\n";
@@ -183,6 +187,7 @@ std::string report(const Prediction& prediction, const RunDescription& run) {
     text += parts_text(row);
     // NCCL's tuner knows no ports.
     text += prediction.resources.empty() ? "#\n" : resources_text(prediction);
+    if (const std::string held = held_text(row); !held.empty()) text += held + "#\n";
     if (prediction.company) text += company_text(*prediction.company, prediction.rows) + "#\n";
     if (row.uncertainty) text += uncertainty_text(prediction) + "#\n";
   }

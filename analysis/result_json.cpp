@@ -66,6 +66,16 @@ Json row_start(const ResultRow& row) {
           {"busbw_GBps", finite(busbw(row.collective, row.ranks, row.size, row.time) / 1e9)}};
 }
 
+// What there is none of, or is not known, has no key.
+void add_held(const HeldResources& held, Json& json) {
+  if (held.gpu_sms > 0) json["gpu_sms"] = held.gpu_sms;
+  if (held.queue_pairs > 0) {
+    json["queue_pairs"] = held.queue_pairs;
+    json["queue_pairs_per_nic"] = held.queue_pairs_per_nic;
+  }
+  if (held.registered.count > 0) json["registered_bytes"] = held.registered.count;
+}
+
 Json row_json(const ResultRow& row) {
   Json json = row_start(row);
   json["wrong"] = nullptr;
@@ -73,6 +83,7 @@ Json row_json(const ResultRow& row) {
   json["bytes_sent_per_rank"] = row.bytes_sent_per_rank.count;
   if (row.setup.ps > 0) json["setup_us"] = microseconds(row.setup);
   if (row.cpu_cores > 0) json["cpu_cores"] = finite(row.cpu_cores);
+  add_held(row.held, json);
   json["limited_by"] = row.limited_by;
   json["parts_us"] = parts_json(row);
   if (!row.job.empty()) json["job"] = row.job;
@@ -106,6 +117,8 @@ Json resource_json(const ResourceUse& resource) {
 }
 
 Json counters_json(const PortCounters& port) {
+  Json as_on_host = Json::object();
+  for (const auto& [name, count] : port.as_on_host) as_on_host[name] = count;
   return {{"port", port.port},
           {"xmit_wait_us", microseconds(port.xmit_wait)},
           {"pfc_pause_frames", port.pfc_pause_frames},
@@ -120,7 +133,8 @@ Json counters_json(const PortCounters& port) {
           {"out_of_sequence", port.out_of_sequence},
           {"packet_seq_err", port.packet_seq_err},
           {"local_ack_timeout_err", port.local_ack_timeout_err},
-          {"out_of_credits_us", microseconds(port.out_of_credits)}};
+          {"out_of_credits_us", microseconds(port.out_of_credits)},
+          {"as_on_host", std::move(as_on_host)}};
 }
 
 Json cost_json(const RunCost& cost) {
@@ -198,7 +212,7 @@ Json result_json(const Measurement& measurement, const ScenarioRecord& scenario,
   result["placement"] = {{"channels", measurement.channels}, {"rings", measurement.rings}};
   result["rows"] = list_json(measurement.rows, measured_row_json);
   result["resources"] = Json::array();
-  result["counters"] = Json::array();
+  result["counters"] = list_json(measurement.counters, counters_json);
   result["notes"] = measurement.notes;
   result["failures"] = measurement.failures;
   result["interrupted"] = measurement.interrupted;

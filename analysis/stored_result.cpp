@@ -72,6 +72,11 @@ class Stored {
       function(Stored(value_[i], fmt::format("{}.{}", path_, i)));
     }
   }
+  template <typename Function>
+  void each_named(Function function) const {
+    if (!value_.is_object()) fail(path_ + " is no mapping");
+    for (const auto& [key, value] : value_.items()) function(key, at(key.c_str()));
+  }
 
  private:
   std::string child(const char* key) const { return path_.empty() ? key : path_ + "." + key; }
@@ -128,6 +133,16 @@ ResultRow row_of(const Stored& stored) {
   row.time = stored.at("time_us").time();
   if (row.ranks < 1 || row.time.ps == 0) fail(stored.path() + " took no time, or has no ranks");
   row.bytes_sent_per_rank = {stored.at("bytes_sent_per_rank").count()};
+  // Files of earlier versions, and of measurements, lack them.
+  const auto later = [&stored](const char* key) {
+    return stored.has(key) ? stored.at(key).count() : 0;
+  };
+  if (stored.has("setup_us")) row.setup = stored.at("setup_us").time();
+  if (stored.has("cpu_cores")) row.cpu_cores = stored.at("cpu_cores").number();
+  if (stored.has("gpu_sms")) row.held.gpu_sms = stored.at("gpu_sms").small_count();
+  row.held.queue_pairs = later("queue_pairs");
+  row.held.queue_pairs_per_nic = later("queue_pairs_per_nic");
+  row.held.registered = {later("registered_bytes")};
   if (stored.has("limited_by")) row.limited_by = stored.at("limited_by").text();
   if (stored.has("parts_us")) read_parts(stored.at("parts_us"), row);
   return row;
@@ -162,6 +177,11 @@ PortCounters counters_of(const Stored& stored) {
   port.packet_seq_err = later("packet_seq_err");
   port.local_ack_timeout_err = later("local_ack_timeout_err");
   port.out_of_credits = stored.at("out_of_credits_us").time();
+  if (stored.has("as_on_host")) {
+    stored.at("as_on_host").each_named([&port](const std::string& name, const Stored& count) {
+      port.as_on_host[name] = count.count();
+    });
+  }
   return port;
 }
 

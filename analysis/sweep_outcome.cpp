@@ -22,7 +22,10 @@ std::vector<SweepRow> SweepOutcome::rows() const {
   for (const Json& row : result.at("rows")) {
     rows.push_back({row.at("size_bytes").get<std::int64_t>(), row.at("time_us").get<double>(),
                     row.at("algbw_GBps").get<double>(), row.at("busbw_GBps").get<double>(),
-                    row.at("limited_by").get<std::string>(), row.value("cpu_cores", 0.0)});
+                    row.at("limited_by").get<std::string>(), row.value("cpu_cores", 0.0),
+                    row.value("gpu_sms", std::int64_t{0}),
+                    row.value("queue_pairs_per_nic", std::int64_t{0}),
+                    row.value("registered_bytes", std::int64_t{0})});
   }
   return rows;
 }

@@ -21,7 +21,11 @@ struct SweepRow {
   double algbw_GBps = 0;
   double busbw_GBps = 0;
   std::string limited_by;
-  double cpu_cores = 0;  // as of ResultRow
+  // As of ResultRow.
+  double cpu_cores = 0;
+  std::int64_t gpu_sms = 0;
+  std::int64_t queue_pairs_per_nic = 0;
+  std::int64_t registered_bytes = 0;
 };
 
 struct SweepOutcome {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analysis/quantity_text.h"
+#include "analysis/sweep_columns.h"
 #include "analysis/sweep_result.h"
 #include "analysis/sweep_step.h"
 
@@ -18,19 +19,6 @@ std::string item_of(const SweepResult& sweep) {
     if (const auto step = step_of(point.outcome->result)) return step->item;
   }
   return "";
-}
-
-// Whether some plans keep more of the host busy than others: then a column tells of it.
-bool tells_cores(const SweepResult& sweep) {
-  std::optional<double> first;
-  for (const SweepPoint& point : sweep.points) {
-    if (!point.outcome) continue;
-    for (const SweepRow& row : point.outcome->rows()) {
-      if (!first) first = row.cpu_cores;
-      if (row.cpu_cores != *first) return true;
-    }
-  }
-  return false;
 }
 
 bool is_of_steps(const SweepResult& sweep) { return !item_of(sweep).empty(); }
@@ -50,7 +38,8 @@ std::vector<std::size_t> widths_of(const SweepResult& sweep) {
   return widths;
 }
 
-std::string head_of(const SweepResult& sweep, const std::vector<std::size_t>& widths) {
+std::string head_of(const SweepResult& sweep, const std::vector<std::size_t>& widths,
+                    const SweepColumns& further) {
   std::string axes;
   for (const SweepAxisRecord& axis : sweep.axes) {
     axes += fmt::format("{}{} ({})", axes.empty() ? "" : ", ", axis.path, axis.values.size());
@@ -76,9 +65,9 @@ std::string head_of(const SweepResult& sweep, const std::vector<std::size_t>& wi
   }
   return text +
          fmt::format("#{}  {:>13}  {:>12}  {:>7}  {:>7}{}   limited by\n", names, "size", "time",
-                     "algbw", "busbw", tells_cores(sweep) ? "    cores" : "") +
-         fmt::format("#{}  {:>13}  {:>12}  {:>7}  {:>7}\n", units, "(B)", "(us)", "(GB/s)",
-                     "(GB/s)");
+                     "algbw", "busbw", further.names()) +
+         fmt::format("#{}  {:>13}  {:>12}  {:>7}  {:>7}{}\n", units, "(B)", "(us)", "(GB/s)",
+                     "(GB/s)", further.units());
 }
 
 std::string step_line(const std::string& start, const SweepStep& step) {
@@ -89,7 +78,7 @@ std::string step_line(const std::string& start, const SweepStep& step) {
 }
 
 std::string rows_of(const SweepPoint& point, const std::vector<std::size_t>& widths, bool steps,
-                    bool cores) {
+                    const SweepColumns& further) {
   std::string start;
   for (std::size_t i = 0; i < widths.size(); ++i) {
     start += fmt::format("  {:>{}}", point.values[i], widths[i]);
@@ -105,9 +94,9 @@ std::string rows_of(const SweepPoint& point, const std::vector<std::size_t>& wid
   if (const auto step = step_of(point.outcome->result)) return step_line(start, *step);
   std::string text;
   for (const SweepRow& row : point.outcome->rows()) {
-    text += fmt::format("{}  {:>13}  {:>12.2f}  {:>7.2f}  {:>7.2f}{}   {}\n", start, row.size_bytes,
-                        row.time_us, row.algbw_GBps, row.busbw_GBps,
-                        cores ? fmt::format("  {:>7.2f}", row.cpu_cores) : "", row.limited_by);
+    text +=
+        fmt::format("{}  {:>13}  {:>12.2f}  {:>7.2f}  {:>7.2f}{}   {}\n", start, row.size_bytes,
+                    row.time_us, row.algbw_GBps, row.busbw_GBps, further.of(row), row.limited_by);
   }
   return text;
 }
@@ -160,13 +149,13 @@ std::string best_step_text(const SweepResult& sweep) {
 
 std::string sweep_table(const SweepResult& sweep) {
   const std::vector<std::size_t> widths = widths_of(sweep);
-  std::string text = head_of(sweep, widths);
+  const SweepColumns further(sweep);
+  std::string text = head_of(sweep, widths, further);
   const bool steps = is_of_steps(sweep);
-  const bool cores = tells_cores(sweep);
   std::size_t missing = 0;
   std::size_t failed = 0;
   for (const SweepPoint& point : sweep.points) {
-    text += rows_of(point, widths, steps, cores);
+    text += rows_of(point, widths, steps, further);
     if (!point.outcome) ++missing;
     if (point.outcome && !point.outcome->done()) ++failed;
   }

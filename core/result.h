@@ -45,6 +45,15 @@ struct NcclChoice {
   WeighedPlan plan;
 };
 
+// What a plan takes for as long as it may run, beside time. 0: not known.
+struct HeldResources {
+  int gpu_sms = 0;                       // of each GPU: a channel's kernel is one thread block
+  std::int64_t queue_pairs = 0;          // of all NICs: a connected pair counts at both
+  std::int64_t queue_pairs_per_nic = 0;  // of the NIC that has most
+  // Of the rank that has most, for NICs: its message, and the slots that it receives into.
+  Bytes registered;
+};
+
 struct ResultRow {
   Collective collective = Collective::kAllReduce;
   std::string algorithm;
@@ -60,7 +69,8 @@ struct ResultRow {
   // Before the first collective: a rank registers its message's memory. 0: it does so each time, or
   // nothing goes by a NIC.
   Duration setup;
-  double cpu_cores = 0;         // that communication threads keep busy, of the busiest node
+  double cpu_cores = 0;  // that communication threads keep busy, of the busiest node
+  HeldResources held;
   std::string limited_by;       // "node0.nic0 (32 equal)", "latency", "slots"
   std::vector<TimePart> parts;  // add up to time; sorted, the largest first
   std::string job;              // whose it is, where there are several
@@ -100,6 +110,9 @@ struct PortCounters {
   std::int64_t packet_seq_err = 0;
   std::int64_t local_ack_timeout_err = 0;
   Duration out_of_credits;
+  // The same and more under the names, and in the units, by which a host shows them (sysfs of RDMA
+  // ports, `ethtool -S`), so that predicted and measured ones meet.
+  std::map<std::string, std::int64_t> as_on_host;
 };
 
 struct RunCost {
@@ -138,8 +151,9 @@ struct Measurement {
   std::vector<std::pair<std::string, std::string>> facts;
   int channels = 0;
   std::vector<std::vector<Rank>> rings;
-  std::vector<ResultRow> rows;    // one per size and half, out of place first
-  std::vector<LadderRow> ladder;  // where it was asked for: size after size, from below
+  std::vector<ResultRow> rows;         // one per size and half, out of place first
+  std::vector<LadderRow> ladder;       // where it was asked for: size after size, from below
+  std::vector<PortCounters> counters;  // what ports counted meanwhile, as_on_host alone
   std::vector<std::string> notes;
   // Sentences: why it ended before all rows were measured, the likeliest cause first, then what
   // others saw of it. Empty: it did not.

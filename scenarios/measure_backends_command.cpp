@@ -21,6 +21,7 @@
 #include "scenarios/did_you_mean.h"
 #include "scenarios/exit_status.h"
 #include "scenarios/interruption.h"
+#include "scenarios/measured_counters.h"
 #include "scenarios/rank_processes.h"
 #include "scenarios/rdma_settings_command.h"
 
@@ -40,6 +41,10 @@ constexpr auto kPairBudget = 200ms;
 constexpr double kSlowestMemory = 200e6;
 
 const std::vector<std::string> kBackends{"loopback", "tcp", "verbs"};
+
+std::string text_of(const std::vector<std::byte>& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
 [[noreturn]] void refuse_backend(const std::string& backend) {
   refuse("--backend " + backend, fmt::format("there is no such backend{}; this version has {}",
@@ -231,9 +236,13 @@ class ProcessRank {
     if (!measured.failures.empty()) return tell(static_cast<std::size_t>(plan_.rank), own);
     try {
       const auto all = exchange.all_gather(std::as_bytes(std::span(own)));
-      for (std::size_t rank = 0; rank < all.size(); ++rank) {
-        tell(rank, {reinterpret_cast<const char*>(all[rank].data()), all[rank].size()});
+      for (std::size_t rank = 0; rank < all.size(); ++rank) tell(rank, text_of(all[rank]));
+      const std::string counted = counted_text(verbs_->counted());
+      std::vector<std::string> texts;
+      for (const auto& one : exchange.all_gather(std::as_bytes(std::span(counted)))) {
+        texts.push_back(text_of(one));
       }
+      measured.counters = counters_of_ranks(texts, nodes_of_ranks(true));
     } catch (const ExchangeError& error) {
       measured.notes.emplace_back(error.what());
     }

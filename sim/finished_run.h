@@ -23,6 +23,13 @@ struct GpuUse {
   std::int64_t memory_time = 0;  // ps
 };
 
+// What a NIC has had to do with congestion.
+struct NotificationCounts {
+  std::int64_t sent = 0;    // notifications, as a receiver
+  std::int64_t heeded = 0;  // as a sender
+  std::int64_t marked = 0;  // packets that came marked
+};
+
 class FinishedRun {
  public:
   virtual const Fabric& fabric() const = 0;
@@ -33,8 +40,7 @@ class FinishedRun {
   virtual std::int64_t stalled(LinkId link) const = 0;
   // What a lossless link was paused until now.
   virtual LosslessBuffers::Totals pauses(LinkId link) const = 0;
-  // Notifications of congestion that a NIC has sent.
-  virtual std::int64_t notifications(int node, int nic) const = 0;
+  virtual NotificationCounts notifications(int node, int nic) const = 0;
   // What was lost on the link until now, and what a NIC has had to do about losses.
   virtual LinkLosses::Totals losses(LinkId link) const = 0;
   virtual RecoveryCounts recovery(int node, int nic) const = 0;

@@ -8,6 +8,7 @@
 #include <deque>
 
 #include "core/quantities.h"
+#include "sim/finished_run.h"
 #include "sim/packet_engine.h"
 
 namespace gradhaul {
@@ -46,7 +47,7 @@ struct Injector {
   std::int64_t tags_used = 0;
   std::int64_t next_message = 0;
   std::int64_t wake = INT64_MAX;
-  std::int64_t notifications = 0;  // that the NIC has sent as a receiver
+  NotificationCounts notifications;
   bool wants_tags = false;
   struct TagReturn {
     std::int64_t time;

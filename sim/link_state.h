@@ -56,6 +56,7 @@ struct alignas(64) LinkState {
   std::int64_t queued = 0;
   std::int64_t markable = 0;
   std::int64_t marked = 0;
+  std::int64_t extra_total = 0;     // bytes of packets beside payload and the headers of all
   std::int64_t repeated_stall = 0;  // beside it, of periods that were not stepped through
   // Packets that did not fit: before it, and at its far end.
   std::int64_t discarded = 0;

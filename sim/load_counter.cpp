@@ -177,6 +177,7 @@ void LoadCounter::count_by_nic(const Hop& hop, const ConnectionTraffic& traffic)
   const int node = node_of(hop.source);
   const int far_nic = node_of(hop.destination) * node_.nic_count + hop.destination_nic;
   const Flow flow = flow_of(traffic, cluster_.network.mtu.count);
+  load_.holdings.add(node * node_.nic_count + hop.source_nic, far_nic, hop.source, hop.destination);
   load_.memory[pair(node, reading, node_.gpu_count)].bytes += Bytes{flow.payload};
   if (hop.relay_gpu >= 0) peers_[pair(gpu, reading, node_.gpu_count)].add(flow, 1);
   reads_[pair(hop.source_nic, reading, node_.gpu_count)].add(flow, 1);
@@ -385,7 +386,7 @@ void LoadCounter::lay_control(const Route& route, Bytes least, Bytes trailing,
 
 ResourceLoad count_load(const PredictionRequest& request, const Fabric& fabric,
                         const Placement& placement, std::int64_t count, TrafficSink* also) {
-  ResourceLoad load(fabric, placement.ranks_per_node, placement.channels);
+  ResourceLoad load(fabric, placement.ranks_per_node, placement.channels, request.communication);
   LoadCounter counter(request, fabric, placement, also, load);
   count_traffic(request, placement, count, counter);
   return load;

@@ -56,6 +56,7 @@ std::vector<ResourceUse> resource_uses(const ResourceLoad& load, std::int64_t en
 void add_row(const ResourceLoad& load, const std::vector<TracePart>& path, ResultRow row,
              Prediction& prediction) {
   const std::vector<Resource>& resources = load.fabric().resources();
+  row.held = load.holdings.held(row.channels, row.size);
   for (const Bytes sent : load.sent) {
     row.bytes_sent_per_rank = std::max(row.bytes_sent_per_rank, sent);
   }

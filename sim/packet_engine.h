@@ -54,6 +54,7 @@ struct LinkTotals {
   LinkDigest digest;
   std::int64_t busy = 0;     // ps
   std::int64_t payload = 0;  // bytes
+  std::int64_t extra = 0;    // bytes
   std::int64_t stall = 0;    // ps
 };
 

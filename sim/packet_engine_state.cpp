@@ -60,8 +60,8 @@ PacketEngineTotals PacketEngine::totals() const {
   totals.links.reserve(states_.size());
   for (std::size_t i = 0; i < states_.size(); ++i) {
     const LinkState& link = states_[i];
-    totals.links.push_back(
-        {link.digest, link.busy_total, link.payload_total, stall_elapsed(static_cast<LinkId>(i))});
+    totals.links.push_back({link.digest, link.busy_total, link.payload_total, link.extra_total,
+                            stall_elapsed(static_cast<LinkId>(i))});
   }
   if (buffers_.any()) {
     for (std::size_t i = 0; i < states_.size(); ++i) {
@@ -97,6 +97,7 @@ void PacketEngine::repeat(const PacketEngineTotals& since, std::int64_t times) {
     link.digest.repeat(before.digest, times);
     grow_again(link.busy_total, before.busy, times);
     grow_again(link.payload_total, before.payload, times);
+    grow_again(link.extra_total, before.extra, times);
     // Marks that packets on their way have taken stay good: what is skipped is added up apart.
     link.repeated_stall += (stall_elapsed(static_cast<LinkId>(i)) - before.stall) * times;
   }

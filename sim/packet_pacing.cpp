@@ -16,11 +16,12 @@ void PacketTransport::notify(const Packet& packet, std::int64_t time) {
   const std::int32_t number = path.first_queue_pair + incoming.queue_pair;
   QueuePair& pair = queue_pairs_[static_cast<std::size_t>(number)];
   const Network& network = context_.fabric.cluster().network;
+  const std::int32_t there = receiving_injector(path);
+  NotificationCounts& counts = injectors_[static_cast<std::size_t>(there)].notifications;
+  ++counts.marked;
   if (time < pair.notified + network.congestion.notification_interval.ps) return;
   pair.notified = time;
-  const std::int32_t there =
-      nic_injector(node_, path.destination_gpu / node_.gpu_count, path.destination_nic);
-  ++injectors_[static_cast<std::size_t>(there)].notifications;
+  ++counts.sent;
   Packet notification;
   notification.message = number;
   notification.extra = kNotificationBytes.count;
@@ -32,6 +33,8 @@ void PacketTransport::notify(const Packet& packet, std::int64_t time) {
 void PacketTransport::heed_notification(std::int32_t queue_pair) {
   const std::int64_t now = context_.engine.now();
   reactions_[static_cast<std::size_t>(queue_pair)].on_notification(now);
+  const std::int32_t sender = queue_pairs_[static_cast<std::size_t>(queue_pair)].injector;
+  ++injectors_[static_cast<std::size_t>(sender)].notifications.heeded;
 }
 
 // The next in turn whose rate lets it send comes first; false where none does yet.

@@ -17,18 +17,21 @@ namespace {
 
 // What the simulation says must not beat what its links, kernels and memories can do, counted
 // without it.
-void check_against_load(const PredictionRequest& request, const Placement& placement,
-                        const PacketWorld& world, std::int64_t count) {
-  const ResourceLoad load = count_load(request, world.fabric(), placement, count);
+void check_against(const ResourceLoad& load, const PredictionRequest& request,
+                   const PacketWorld& world) {
   const Duration least = request.cluster.node.gpu.kernel_launch + load.bound();
   GRADHAUL_ASSERT(world.end() >= least.ps, "no run is faster than its busiest resource");
 }
 
-void take_row(const PredictionRequest& request, const PacketWorld& world, Bytes size,
-              RunDigest& digest, Prediction& prediction) {
+void take_row(const PredictionRequest& request, const Placement& placement,
+              const PacketWorld& world, Bytes size, RunDigest& digest, Prediction& prediction) {
+  const std::int64_t count = size.count / size_of(request.workload.datatype).count;
+  const ResourceLoad load = count_load(request, world.fabric(), placement, count);
+  check_against(load, request, world);
   world.check();
   ResultRow row = prediction_row(request, world.channels(), size);
   row.time = {world.end()};
+  row.held = load.holdings.held(row.channels, size);
   if (request.communication.sleeps) row.cpu_cores = world.busy_cores();
   for (Rank rank = 0; rank < world.ranks(); ++rank) {
     row.bytes_sent_per_rank = std::max(row.bytes_sent_per_rank, Bytes{world.bytes_sent(rank)});
@@ -98,8 +101,7 @@ bool RowSimulation::run(std::size_t row, const RunWatch& watch) {
   }
   world.end_observation();
   if (prediction_.interrupted || !prediction_.failure.empty()) return false;
-  check_against_load(request_, placement_, world, count);
-  take_row(request_, world, size, digest_, prediction_);
+  take_row(request_, placement_, world, size, digest_, prediction_);
   losses_ = loss_notes(world, world.wiring(), world.transport());
   return true;
 }

@@ -176,6 +176,7 @@ void PacketEngine::start(LinkId link, PacketId id) {
   const std::int64_t was_free = std::exchange(state.free, now_ + serialisation);
   state.busy_total += serialisation;
   state.payload_total += started.payload;
+  state.extra_total += started.extra;
   state.digest.add(now_, hop.ordinal, started.sequence - hop.last_sequence);
   hop.last_sequence = started.sequence;
   if (hop.data && started.last_part) ++packet_hops_;

@@ -101,8 +101,7 @@ class PacketTransport {
   // Throws RetriesExceeded.
   void on_event(RunEvent event, std::int32_t index);
 
-  // Notifications of congestion that a NIC has sent.
-  std::int64_t notifications(int node, int nic) const {
+  NotificationCounts notifications(int node, int nic) const {
     return injectors_[static_cast<std::size_t>(nic_injector(node_, node, nic))].notifications;
   }
   // What a NIC has had to do about losses.

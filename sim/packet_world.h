@@ -67,7 +67,7 @@ class PacketWorld final : public FinishedRun, private Endpoints, private Complet
   LosslessBuffers::Totals pauses(LinkId link) const override {
     return engine_.pauses(plan_.symmetry.home_link(link));
   }
-  std::int64_t notifications(int node, int nic) const override {
+  NotificationCounts notifications(int node, int nic) const override {
     return transport_->notifications(node, nic);
   }
   LinkLosses::Totals losses(LinkId link) const override { return engine_.losses().totals(link); }

@@ -17,6 +17,7 @@ void show_placement(const Placement& placement, Prediction& prediction) {
 ResultRow prediction_row(const PredictionRequest& request, int channels, Bytes size) {
   ResultRow row =
       asked_row(request.workload, request.communication, request.cluster.ranks(), channels, size);
+  row.held.gpu_sms = channels;
   const Cluster& cluster = request.cluster;
   if (cluster.nodes < 2 || !cluster.node.nic.pcie) return row;
   // A thread that polls keeps its core busy, whatever there is to do.

@@ -19,8 +19,12 @@ Duration rounded_down(Bytes bytes, BitRate rate) {
 
 }  // namespace
 
-ResourceLoad::ResourceLoad(const Fabric& fabric, int ranks_per_node, int channels)
-    : fabric_(fabric), ranks_per_node_(ranks_per_node), channels_(channels) {
+ResourceLoad::ResourceLoad(const Fabric& fabric, int ranks_per_node, int channels,
+                           const Communication& communication)
+    : holdings(fabric.cluster(), communication),
+      fabric_(fabric),
+      ranks_per_node_(ranks_per_node),
+      channels_(channels) {
   const Cluster& cluster = fabric.cluster();
   const auto ranks = static_cast<std::size_t>(cluster.nodes * ranks_per_node);
   links.resize(fabric.links().size());

@@ -26,6 +26,7 @@
 #include "core/prediction_request.h"
 #include "sim/connection_traffic.h"
 #include "sim/fabric.h"
+#include "sim/nic_holdings.h"
 
 namespace gradhaul {
 
@@ -61,7 +62,8 @@ struct ResourceBound {
 
 class ResourceLoad {
  public:
-  ResourceLoad(const Fabric& fabric, int ranks_per_node, int channels);
+  ResourceLoad(const Fabric& fabric, int ranks_per_node, int channels,
+               const Communication& communication);
 
   // The least time of each resource that has any, in no order of size; and the largest.
   std::vector<ResourceBound> bounds() const;
@@ -91,8 +93,9 @@ class ResourceLoad {
   std::vector<MemoryLoad> memory;      // by GPU of the cluster
   std::vector<NicLoad> nics;           // of the cluster
   std::vector<Bytes> sent;             // by rank
-  std::int64_t messages = 0;           // of data
-  std::int64_t packets = 0;            // of data on network wires
+  NicHoldings holdings;
+  std::int64_t messages = 0;  // of data
+  std::int64_t packets = 0;   // of data on network wires
 
  private:
   Duration least_busy(LinkId link) const;

@@ -65,7 +65,7 @@ class TaskWorld final : public FinishedRun, private Endpoints, private Completio
   std::int64_t busy(LinkId link) const override { return busy_until(link, end()); }
   std::int64_t stalled(LinkId link) const override { return engine_.stall_elapsed(link); }
   LosslessBuffers::Totals pauses(LinkId link) const override { return engine_.pauses(link); }
-  std::int64_t notifications(int node, int nic) const override {
+  NotificationCounts notifications(int node, int nic) const override {
     return transport_.notifications(node, nic);
   }
   LinkLosses::Totals losses(LinkId link) const override { return engine_.losses().totals(link); }

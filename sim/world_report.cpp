@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "core/packet_loss.h"
+#include "core/port_trouble.h"
+#include "sim/host_counters.h"
 #include "sim/path_report.h"
 
 namespace gradhaul {
@@ -50,7 +52,7 @@ void add_notifications(const FinishedRun& world, std::map<std::string, PortCount
   for (int node = 0; node < cluster.nodes; ++node) {
     for (int nic = 0; nic < cluster.node.nic_count; ++nic) {
       const std::string name = "node" + std::to_string(node) + ".nic" + std::to_string(nic);
-      ports[name].cnp = world.notifications(node, nic);
+      ports[name].cnp = world.notifications(node, nic).sent;
     }
   }
 }
@@ -80,14 +82,6 @@ void add_losses(const FinishedRun& world, std::map<std::string, PortCounters>& p
       port.local_ack_timeout_err = counts.local_ack_timeout_err;
     }
   }
-}
-
-bool counts_nothing(const PortCounters& port) {
-  const std::int64_t pauses = port.pfc_pause_frames + port.pfc_pause_frames_sent;
-  const std::int64_t losses = port.dropped + port.tx_discards + port.rx_discards +
-                              port.retransmitted + port.out_of_sequence + port.packet_seq_err +
-                              port.local_ack_timeout_err;
-  return port.xmit_wait.ps == 0 && pauses + port.ecn_marked + port.cnp + losses == 0;
 }
 
 }  // namespace
@@ -121,9 +115,10 @@ std::vector<PortCounters> port_counters(const FinishedRun& world) {
   }
   add_notifications(world, ports);
   add_losses(world, ports);
+  name_as_on_host(world, ports);
   std::vector<PortCounters> counters;
   for (auto& [name, port] : ports) {
-    if (counts_nothing(port)) continue;
+    if (!counts_trouble(port) && port.as_on_host.empty()) continue;
     port.port = name;
     counters.push_back(std::move(port));
   }

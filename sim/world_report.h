@@ -13,7 +13,8 @@ namespace gradhaul {
 // Utilisation of the busier direction, bytes of both, and the share of the critical path, by
 // resource in the order of names; only resources that did something.
 std::vector<ResourceUse> resource_uses(const FinishedRun& world);
-// Ports whose counters are not all zero, in the order of their names.
+// Ports whose counters are not all zero, in the order of their names: of switches those that had
+// any trouble.
 std::vector<PortCounters> port_counters(const FinishedRun& world);
 // The largest first.
 std::vector<TimePart> time_parts(const FinishedRun& world);

@@ -69,14 +69,20 @@ std::vector<std::string> VerbsEndpointMaker::notes() const {
   return verbs_ ? verbs_->notes() : std::vector<std::string>{};
 }
 
-std::vector<std::pair<std::string, std::int64_t>> VerbsEndpointMaker::troubles() const {
-  std::vector<std::pair<std::string, std::int64_t>> troubles;
-  if (!verbs_) return troubles;
+std::vector<std::pair<std::string, std::int64_t>> VerbsEndpointMaker::counted() const {
+  std::vector<std::pair<std::string, std::int64_t>> counted;
+  if (!verbs_) return counted;
   std::map<std::string, std::int64_t> before(counters_before_.begin(), counters_before_.end());
   for (const auto& [name, value] : verbs_->counters()) {
     const std::int64_t more = value - before[name];
-    if (more > 0 && !counts_traffic(name)) troubles.emplace_back(name, more);
+    if (more > 0) counted.emplace_back(name, more);
   }
+  return counted;
+}
+
+std::vector<std::pair<std::string, std::int64_t>> VerbsEndpointMaker::troubles() const {
+  std::vector<std::pair<std::string, std::int64_t>> troubles = counted();
+  std::erase_if(troubles, [](const auto& counter) { return counts_traffic(counter.first); });
   return troubles;
 }
 

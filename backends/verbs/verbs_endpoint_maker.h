@@ -30,8 +30,9 @@ class VerbsEndpointMaker final : public EndpointMaker {
 
   // What a user should know of this rank's ports.
   std::vector<std::string> notes() const;
-  // What the counters of this rank's ports tell of trouble since they were opened: retransmissions,
-  // errors, pauses. "rxe0:1/completer_retry_err", 3
+  // What this rank's ports have counted since they were opened. "rxe0:1/completer_retry_err", 3
+  std::vector<std::pair<std::string, std::int64_t>> counted() const;
+  // Of these, what tells of trouble: retransmissions, errors, pauses.
   std::vector<std::pair<std::string, std::int64_t>> troubles() const;
 
  private:

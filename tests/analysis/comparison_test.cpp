@@ -240,5 +240,31 @@ TEST(Counters, StandUnderTheSameNames) {
   EXPECT_THAT(compare_counters({}, comparison.measured.counters), IsEmpty());
 }
 
+// Real ports have other names than the model's own: where both sides have these, they meet.
+TEST(Counters, OfRealPortsStandUnderTheirNames) {
+  const auto port = [](const char* name, std::map<std::string, std::int64_t> counts) {
+    PortCounters counters;
+    counters.port = name;
+    counters.as_on_host = std::move(counts);
+    return counters;
+  };
+  PortCounters waited = port("node0.nic0", {{"port_xmit_wait", 640}, {"port_xmit_data", 1000}});
+  waited.xmit_wait = Duration{409'600};
+  const PortCounters leaf = port("leaf0:1", {{"port_xmit_wait", 5}});
+  const auto counters = compare_counters(
+      {waited, leaf}, {port("node0.nic0", {{"port_xmit_data", 990}, {"packet_seq_err", 2}})});
+  ASSERT_EQ(counters.size(), 4U);
+  EXPECT_EQ(counters[0].name, "packet_seq_err");
+  EXPECT_EQ(counters[0].port, "node0.nic0");
+  EXPECT_EQ(counters[0].predicted, 0);
+  EXPECT_EQ(counters[0].measured, 2);
+  EXPECT_EQ(counters[1].name, "port_xmit_data");
+  EXPECT_EQ(counters[1].predicted, 1000);
+  EXPECT_EQ(counters[1].measured, 990);
+  EXPECT_EQ(counters[2].name, "port_xmit_wait");
+  EXPECT_EQ(counters[3].port, "");
+  EXPECT_EQ(counters[3].predicted, 5);
+}
+
 }  // namespace
 }  // namespace gradhaul::testing

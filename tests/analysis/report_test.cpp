@@ -42,6 +42,27 @@ TEST(Report, SeveralRowsSayWhichTheRestIsAbout) {
   EXPECT_THAT(report(prediction, sample_run()), HasSubstr("# At 14 GB:\n# Limited by"));
 }
 
+TEST(Report, SaysWhatAPlanTakesBesideTime) {
+  Prediction prediction = sample_prediction();
+  EXPECT_THAT(report(prediction, sample_run()), Not(HasSubstr("beside time")));
+  prediction.rows[0].held = {16, 128, 8, Bytes{75'497'472}};
+  const std::string text = report(prediction, sample_run());
+  EXPECT_THAT(text, HasSubstr("# What it takes beside time:\n"
+                              "#         16  multiprocessors of each GPU\n"
+                              "#          8  queue pairs of a NIC\n"
+                              "#        128  queue pairs of all NICs\n"));
+  EXPECT_THAT(text, HasSubstr("75.5 MB  memory that a rank registers\n"));
+}
+
+TEST(Report, LeavesOutPortsWithoutTrouble) {
+  Prediction prediction = sample_prediction();
+  PortCounters quiet;
+  quiet.port = "node0.nic0";
+  quiet.as_on_host = {{"port_xmit_data", 1'000'000}};
+  prediction.counters = {quiet};
+  EXPECT_THAT(report(prediction, sample_run()), HasSubstr("# Counters: all zero.\n"));
+}
+
 TEST(Report, AnInterruptedRunWithoutRowsIsStillATable) {
   Prediction prediction = sample_prediction();
   prediction.rows.clear();

@@ -55,12 +55,28 @@ TEST(StoredResult, KeepsEveryCounter) {
     if (counter.is_number_integer()) counter = value++;
     if (counter.is_number_float()) counter = static_cast<double>(value++);
   }
+  json["counters"][0]["as_on_host"] = {{"np_cnp_sent", 4}, {"port_xmit_data", 5'000'000'000}};
   const StoredResult stored = read_stored_result(json.dump());
   const Json again = Json::parse(result_json_text(stored.prediction, stored.scenario, "0.1.0"));
   EXPECT_EQ(again["counters"][0].dump(), json["counters"][0].dump());
   // Files of earlier versions lack what was not counted then.
   json["counters"][0].erase("pfc_pause_frames_sent");
   EXPECT_EQ(read_stored_result(json.dump()).prediction.counters[0].pfc_pause_frames_sent, 0);
+}
+
+TEST(StoredResult, KeepsWhatPlansTake) {
+  Prediction prediction = sample_prediction();
+  prediction.rows[0].held = {16, 128, 8, Bytes{75'497'472}};
+  prediction.rows[0].cpu_cores = 8;
+  prediction.rows[0].setup = Duration{3'202'000'000};
+  const StoredResult stored = read_stored_result(result_json_text(prediction, kScenario, "0.1.0"));
+  const ResultRow& row = stored.prediction.rows[0];
+  EXPECT_EQ(row.held.gpu_sms, 16);
+  EXPECT_EQ(row.held.queue_pairs, 128);
+  EXPECT_EQ(row.held.queue_pairs_per_nic, 8);
+  EXPECT_EQ(row.held.registered.count, 75'497'472);
+  EXPECT_EQ(row.cpu_cores, 8);
+  EXPECT_EQ(row.setup, Duration{3'202'000'000});
 }
 
 TEST(StoredResult, KeepsPicoseconds) {

@@ -166,6 +166,17 @@ TEST(DecayingOptics, WaitForTheTimeout) {
   EXPECT_LT(seconds("decaying-optics", {"cluster.faults=[]"}), 0.006);
 }
 
+// Of 16 channels, each crosses between the nodes twice, by 16 NICs in all: a queue pair for data
+// and one for credits each time, at both ends. A rank receives twice into eight slots of 512 KiB.
+TEST(Quick, TakesMultiprocessorsQueuePairsAndMemory) {
+  const Json row = result("quick", {})["rows"][0];
+  EXPECT_EQ(row["channels"], 16);
+  EXPECT_EQ(row["gpu_sms"], 16);
+  EXPECT_EQ(row["queue_pairs"], 16 * 2 * 2 * 2);
+  EXPECT_EQ(row["queue_pairs_per_nic"], 16 * 2 * 2 * 2 / 16);
+  EXPECT_EQ(row["registered_bytes"], (64 << 20) + 2 * 8 * (512 << 10));
+}
+
 // Eight messages through the server's port, where nothing is lost; else so many ACK timeouts of
 // 4.096 us * 2^20 as were on the way, and not many times the message beside them.
 TEST(LossyEthernet, CostsWholeAckTimeouts) {

@@ -1,0 +1,34 @@
+#pragma once
+
+// What the connections of a collective hold of NICs: queue pairs, and receive slots in registered
+// memory. Counted as they are wired (sim/wiring.h): of each connection that goes by NICs,
+// `communication.queue_pairs` for its data and, but on the ideal network, one for its credits.
+
+#include <cstdint>
+#include <vector>
+
+#include "core/cluster.h"
+#include "core/communication.h"
+#include "core/quantities.h"
+#include "core/result.h"
+
+namespace gradhaul {
+
+class NicHoldings {
+ public:
+  NicHoldings(const Cluster& cluster, const Communication& communication);
+
+  // NICs among all of the cluster.
+  void add(int source_nic, int destination_nic, Rank source, Rank destination);
+  // Of a message of `size` on each rank.
+  HeldResources held(int channels, Bytes size) const;
+
+ private:
+  int each_;  // queue pairs of a connection
+  Bytes slots_;
+  std::vector<std::int64_t> queue_pairs_;  // by NIC
+  std::vector<std::int64_t> received_;     // connections, by rank
+  std::vector<bool> registers_;            // by rank: its message goes by a NIC
+};
+
+}  // namespace gradhaul

@@ -1,0 +1,32 @@
+// Counters of real ports under the names of a prediction's.
+
+#include "scenarios/measured_counters.h"
+
+#include <gmock/gmock.h>
+
+namespace gradhaul {
+namespace {
+
+using testing::ElementsAre;
+using testing::Field;
+using testing::Pair;
+
+TEST(MeasuredCounters, AreTheFirstRanksOfEachNode) {
+  const std::string first = counted_text({{"mlx5_0:1/packet_seq_err", 3},
+                                          {"mlx5_0:1/port_xmit_data", 1000},
+                                          {"mlx5_3:1/np_cnp_sent", 7}});
+  const std::string again = counted_text({{"mlx5_0:1/packet_seq_err", 4}});
+  const std::string other = counted_text({{"mlx5_1:1/port_xmit_data", 900}});
+  const std::vector<PortCounters> counters =
+      counters_of_ranks({first, again, other, "no counter"}, {0, 0, 1, 2});
+  ASSERT_THAT(counters, ElementsAre(Field(&PortCounters::port, "node0.nic0"),
+                                    Field(&PortCounters::port, "node0.nic1"),
+                                    Field(&PortCounters::port, "node1.nic0")));
+  EXPECT_THAT(counters[0].as_on_host,
+              ElementsAre(Pair("packet_seq_err", 3), Pair("port_xmit_data", 1000)));
+  EXPECT_THAT(counters[1].as_on_host, ElementsAre(Pair("np_cnp_sent", 7)));
+  EXPECT_THAT(counters[2].as_on_host, ElementsAre(Pair("port_xmit_data", 900)));
+}
+
+}  // namespace
+}  // namespace gradhaul

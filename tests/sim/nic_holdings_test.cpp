@@ -1,0 +1,73 @@
+// What plans hold of NICs and of GPUs, counted by hand, and the same in every fidelity.
+
+#include "sim/nic_holdings.h"
+
+#include <gtest/gtest.h>
+
+#include "core/topology_size.h"
+#include "sim/predict.h"
+#include "tests/sim/cluster_examples.h"
+
+namespace gradhaul {
+namespace {
+
+using namespace examples;  // NOLINT(google-build-using-namespace)
+
+// Five GPUs with a NIC each, and each sends to the four others: of a connection two queue pairs for
+// data and one for credits, at both of its ends.
+PredictionRequest exchange() {
+  Node node = bare_node(1, 5);
+  give_latencies(node);
+  PredictionRequest request = request_for(one_switch(node, 5, 400_Gbps), 1_MiB);
+  request.workload.collective = Collective::kAllToAll;
+  request.communication.channels = 1;
+  request.communication.queue_pairs = 2;
+  request.communication.slots = 4;
+  request.communication.slot_size = 64_KiB;
+  return request;
+}
+
+TEST(NicHoldings, OfAnExchangeAreThoseOfEachPair) {
+  PredictionRequest request = exchange();
+  for (const Fidelity fidelity : {Fidelity::kPacket, Fidelity::kFlow, Fidelity::kAnalytic}) {
+    request.fidelity = fidelity;
+    const ResultRow row = predict(request).rows.at(0);
+    EXPECT_EQ(row.held.gpu_sms, 1);
+    EXPECT_EQ(row.held.queue_pairs_per_nic, (4 + 4) * (2 + 1));
+    EXPECT_EQ(row.held.queue_pairs, 5 * (4 + 4) * (2 + 1));
+    EXPECT_EQ(row.held.registered, row.size + 64_KiB * 4 * 4);
+  }
+}
+
+// Lines of LL are half flags.
+TEST(NicHoldings, HoldFlagsOfLines) {
+  PredictionRequest request = exchange();
+  request.communication.protocol = Protocol::kLl;
+  const ResultRow row = predict(request).rows.at(0);
+  EXPECT_EQ(row.held.registered, row.size + 64_KiB * 2 * 4 * 4);
+}
+
+// The server takes from all others and gives to them; each of these knows the server alone.
+TEST(NicHoldings, AreThoseOfTheBusiestNicAndRank) {
+  PredictionRequest request = exchange();
+  request.workload.collective = Collective::kAllReduce;
+  request.communication.algorithm = Algorithm::kParameterServer;
+  const ResultRow row = predict(request).rows.at(0);
+  EXPECT_EQ(row.held.queue_pairs_per_nic, (4 + 4) * 3);
+  EXPECT_EQ(row.held.queue_pairs, 2 * (4 + 4) * 3);
+  EXPECT_EQ(row.held.registered, row.size + 64_KiB * 4 * 4);
+}
+
+// Nothing goes by a NIC.
+TEST(NicHoldings, OfOneNodeAreNone) {
+  Cluster cluster = one_switch(hgx_h100(), 1, 400_Gbps);
+  PredictionRequest request = request_for(cluster, 1_MiB);
+  request.communication.channels = 3;
+  const ResultRow row = predict(request).rows.at(0);
+  EXPECT_EQ(row.held.gpu_sms, 3);
+  EXPECT_EQ(row.held.queue_pairs, 0);
+  EXPECT_EQ(row.held.registered.count, 0);
+}
+
+}  // namespace
+}  // namespace gradhaul
