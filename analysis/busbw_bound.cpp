@@ -8,6 +8,7 @@
 
 #include "core/assert.h"
 #include "core/busbw.h"
+#include "core/nic_rate.h"
 
 namespace gradhaul {
 namespace {
@@ -36,10 +37,7 @@ double within_node(const Node& node) {
 
 // What a node can send to others.
 double out_of_node(const Cluster& cluster) {
-  const Node& node = cluster.node;
-  const double nic =
-      std::min(bytes_per_second(node.nic.rate), bytes_per_second(cluster.network.link));
-  return nic * node.nic_count;
+  return bytes_per_second(nic_rate(cluster)) * cluster.node.nic_count;
 }
 
 }  // namespace

@@ -141,7 +141,7 @@ std::string part_line(Duration time, Duration whole, const std::string& what) {
 
 // For whoever meets these words for the first time.
 std::string_view cause_explained(std::string_view cause) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kWords{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kWords{
       {{"busy", "moving data: a faster link, kernel or memory shortens it"},
        {"credits",
         "waiting for credits: a sender sends only what the receiver has promised room for"},
@@ -168,6 +168,16 @@ std::string_view cause_explained(std::string_view cause) {
         "interrupt and wake-up: a thread that sleeps is woken for what has come"},
        {"registering memory",
         "registering memory: pages are pinned, and the NIC is told where they lie"},
+       {"flush",
+        "flush: on GPUs before Hopper the receiver's NIC reads back one element before the kernel "
+        "is told, lest that read what is not there yet"},
+       {"context misses",
+        "context misses: more queue pairs or memory regions are in use than the NIC holds, and "
+        "each "
+        "that it does not hold is read from host memory over PCIe"},
+       {"queue pair rate",
+        "queue pair rate: a queue pair takes only so many work requests a second; several share "
+        "the work"},
        {"kernel launch", "kernel launch: the collective's kernel starts on the GPU, once"},
        {"slot credits",
         "waiting for a free receive slot: the peer has not yet emptied the buffers it lent"}}};

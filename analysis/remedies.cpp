@@ -225,6 +225,9 @@ class Reckoning {
     offer(Knob::kRegisterOnce, registering);
     if (communication_.registration.page < kLargePage) offer(Knob::kPageSize, registering / 2);
     offer(Knob::kPolling, path_.of("interrupt and wake-up"));
+    offer(Knob::kNoFlush, path_.of("flush"));
+    offer(Knob::kContextCache, path_.of("context misses"));
+    offer(Knob::kQueuePairRate, path_.of("queue pair rate") / 2);
     offer(Knob::kThreadStep, path_.of("communication thread") / 2);
     if (communication_.blue_flame.count == 0) {
       const NicModel& nic = cluster_.node.nic;

@@ -62,7 +62,7 @@ std::vector<PartGroup> grouped_parts(const ResultRow& row) {
 
 std::string cause_in_words(const std::string& cause, const std::string& resource) {
   if (cause == "busy" && resource.find(".reduce") != std::string::npos) return "reducing";
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kWords{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kWords{
       {{"busy", "moving data, or waiting for its turn"},
        {"credits", "waiting for credits of the receiving end"},
        {"paused", "paused by the receiving end, whose buffer was full (PFC)"},
@@ -76,6 +76,9 @@ std::string cause_in_words(const std::string& cause, const std::string& resource
        {"starting copies", "starting copies between GPU and host memory"},
        {"communication thread", "communication thread, at work or at something else first"},
        {"registering memory", "registering memory with NICs"},
+       {"flush", "reading back by the receiver's NIC, before the kernel is told"},
+       {"context misses", "fetching what the NIC did not hold of queue pairs and memory"},
+       {"queue pair rate", "waiting for one queue pair's next work request"},
        {"compute", "computing"},
        {"compute beside collectives", "computing beside the kernels of collectives"}}};
   for (const auto& [name, words] : kWords) {

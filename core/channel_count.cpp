@@ -5,6 +5,7 @@
 
 #include "core/assert.h"
 #include "core/network_framing.h"
+#include "core/nic_rate.h"
 #include "core/pcie_framing.h"
 
 namespace gradhaul {
@@ -25,8 +26,7 @@ double payload_share(Bytes payload, Bytes headers) {
 }
 
 BitRate nics_payload(const Cluster& cluster) {
-  const BitRate wire = std::min(cluster.node.nic.rate, cluster.network.link);
-  return scaled(wire,
+  return scaled(nic_rate(cluster),
                 cluster.node.nic_count *
                     payload_share(cluster.network.mtu, packet_overhead(cluster.network.kind)));
 }

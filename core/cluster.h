@@ -45,17 +45,23 @@ inline constexpr std::int64_t kUnlimitedFlops = std::numeric_limits<std::int64_t
 
 struct NicModel {
   std::string name;
-  BitRate rate = kUnlimited;      // the greatest line rate of a port
-  std::optional<PcieLink> pcie;   // nothing: as for GpuModel
-  Duration post;                  // CPU time to write one work request
-  Duration doorbell;              // MMIO write: until the NIC sees it
-  Duration wqe_fetch;             // the NIC reads the work request
-  Duration transmit_latency;      // payload is in the NIC: until its first bit is on the wire
-  Duration receive_latency;       // last bit in the NIC: until the first TLP or the ACK leaves
-  Duration completion;            // CQE written, polled and handled
-  Bytes transmit_buffer{};        // payload asked for or held, not yet sent; 0: no limit
-  Bytes receive_buffer{};         // of its port and lane; 0: as the network's
-  std::int64_t message_rate = 0;  // work requests a second, all queue pairs; 0: no limit
+  BitRate rate = kUnlimited;         // the greatest line rate of a port
+  std::optional<PcieLink> pcie;      // nothing: as for GpuModel
+  Duration post;                     // CPU time to write one work request
+  Duration doorbell;                 // MMIO write: until the NIC sees it
+  Duration wqe_fetch;                // the NIC reads the work request
+  Duration transmit_latency;         // payload is in the NIC: until its first bit is on the wire
+  Duration receive_latency;          // last bit in the NIC: until the first TLP or the ACK leaves
+  Duration completion;               // CQE written, polled and handled
+  Bytes transmit_buffer{};           // payload asked for or held, not yet sent; 0: no limit
+  Bytes receive_buffer{};            // of its port and lane; 0: as the network's
+  std::int64_t message_rate = 0;     // work requests a second, all queue pairs; 0: no limit
+  std::int64_t queue_pair_rate = 0;  // and those of one queue pair; 0: no limit
+  // How many contexts of queue pairs, and of memory regions, the NIC holds; 0: all. One that it
+  // does not hold takes a dependent read of host memory over PCIe, one at a time.
+  int queue_pair_cache = 0;
+  int memory_region_cache = 0;
+  Duration context_fetch;
 };
 
 // A switch of the PCIe tree and what hangs below it, or devices directly at a socket.
@@ -123,6 +129,9 @@ struct Node {
   GpuModel gpu;
   int nic_count = 1;
   NicModel nic;
+  // Each NIC has two ports that are bonded (LACP): to the network one port, of which a queue pair's
+  // packets take one by its UDP source port (core/ecmp.h).
+  bool bonded_nics = false;
   std::vector<PcieBranch> pcie;  // empty: no PCIe in the way (GPU g and NIC g mod NICs are one)
   std::optional<Nvlink> nvlink;  // an NVSwitch joining all GPUs
   PcieSettings pcie_settings;

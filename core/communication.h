@@ -33,6 +33,10 @@ enum class Algorithm : std::uint8_t {
 enum class Protocol : std::uint8_t { kSimple, kLl, kLl128 };
 enum class RingOrder : std::uint8_t { kBalanced, kNccl, kListed };
 
+// Whether a receiver's thread has its NIC read back from the GPU's memory before it tells the
+// kernel of data (core/arrival_flush.h). kAuto: as NCCL, on GPUs before Hopper.
+enum class Flush : std::uint8_t { kOff, kAuto, kOn };
+
 struct ListedProgram;  // core/listed_program.h
 
 struct Communication {
@@ -58,6 +62,7 @@ struct Communication {
   // one.
   std::optional<int> traffic_class = {};
   GpuDirect gpudirect = GpuDirect::kOn;
+  Flush flush = Flush::kOff;
   // Each rank has a communication thread on the host, which posts what goes by a NIC and handles
   // its completions, one after the other. Whether it registers a message's memory anew for each
   // collective, before its first post; else that is done once, before the first.

@@ -50,6 +50,9 @@ enum class Knob : std::uint8_t {
   kPolling,         // instead of sleeping until an interrupt
   kThreadStep,      // what posts and completions take a communication thread
   kBlueFlame,       // work requests written with the doorbell
+  kNoFlush,         // kernels are told without a read back by the NIC
+  kContextCache,    // of NICs: room for all queue pairs and memory regions in use
+  kQueuePairRate,   // of NICs: work requests of one queue pair
   kLossless,        // Ethernet that pauses in time, in place of dropping
 };
 

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "core/assert.h"
+#include "core/nic_rate.h"
 #include "core/pcie_distance.h"
 
 namespace gradhaul {
@@ -90,7 +91,7 @@ class GraphSearch {
 
   void look_at_nics() {
     const Node& node = cluster_.node;
-    net_ = gigabytes(std::min(node.nic.rate, cluster_.network.link));
+    net_ = gigabytes(nic_rate(cluster_));
     nic_pcie_ = gigabytes(node.nic.pcie);
     std::set<int> near;
     for (int nic = 0; nic < node.nic_count; ++nic) {

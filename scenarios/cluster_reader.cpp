@@ -83,6 +83,27 @@ void check_lossless_nics(MappingReader& reader, const Cluster& cluster) {
                   cluster.node.nic.name, own.count, headroom.count, packet.count));
 }
 
+// A bond takes a queue pair's packets by its UDP source port, both ways to one switch.
+void check_bonds(MappingReader& reader, const Cluster& cluster) {
+  if (!cluster.node.bonded_nics) return;
+  const Network& network = cluster.network;
+  const bool ecmp = network.kind == NetworkKind::kRoce && network.routing == Routing::kEcmp;
+  if (ecmp && network.topology.kind == TopologyKind::kSingleSwitch) {
+    const int ports = 2 * cluster.nodes * cluster.node.nic_count;
+    if (network.topology.switch_ports == 0 || network.topology.switch_ports >= ports) return;
+    reader.report_together(
+        {"node", "node.nics", "node.nics.ports", "network.topology.switch_ports"},
+        fmt::format("switch_ports: {} ports, and bonded NICs take {}",
+                    network.topology.switch_ports, ports));
+    return;
+  }
+  reader.report_together(
+      {"node", "node.nics", "node.nics.bond", "network", "network.kind", "network.routing",
+       "network.topology", "network.topology.kind"},
+      "bond: true is available over RoCE with routing: ecmp and one switch (topology: {kind: "
+      "single_switch}), and not over this network");
+}
+
 void check_network(MappingReader& reader, const Cluster& cluster) {
   if (cluster.network.topology.kind == TopologyKind::kBackToBack && cluster.nodes != 2) {
     reader.report_together(
@@ -93,6 +114,7 @@ void check_network(MappingReader& reader, const Cluster& cluster) {
   }
   if (cluster.node.nic_count > 0) {
     check_nics(reader, cluster);
+    check_bonds(reader, cluster);
     check_lossless_nics(reader, cluster);
   } else if (cluster.nodes > 1) {
     reader.report_together({"node", "node.nics", "node.nics.count", "nodes"},

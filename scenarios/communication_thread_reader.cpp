@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <bit>
 #include <string>
 
@@ -103,6 +104,9 @@ void read_communication_thread(MappingReader& reader, const Cluster* cluster,
   communication.thread_step = reader.time(
       "thread_step", {.otherwise = nccl ? kProxyStep : Default{"0ns"}, .most = kSecond});
   read_blue_flame(reader, nccl, cluster, communication);
+  constexpr std::array kFlushes{Flush::kAuto, Flush::kOn, Flush::kOff};
+  communication.flush = kFlushes[reader.choice(
+      "flush", {.otherwise = {nccl ? "auto" : "off"}, .available = {"auto", "on", "off"}})];
 }
 
 std::string what_threads_do(const Communication& communication) {

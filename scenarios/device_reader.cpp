@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "core/quantities.h"
+#include "scenarios/nic_limits_reader.h"
 
 namespace gradhaul {
 namespace {
@@ -164,6 +165,7 @@ std::optional<NicModel> read_nic_model(MappingReader& reader) {
                                                    .least = 1,
                                                    .most = 1'000'000'000'000,
                                                    .words = {{"unlimited", 0}}});
+  read_nic_limits(reader, nic);
   reader.finish();
   return nic;
 }

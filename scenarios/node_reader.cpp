@@ -97,8 +97,13 @@ bool read_nics(MappingReader reader, Node& node) {
     if (node.nic_count > 0) report_missing_model(reader);
   }
   if (nic) node.nic = *nic;
-  reader.fixed("ports", "1");
-  reader.fixed("bond", "false", {"true"});
+  const std::int64_t ports = reader.count("ports", {.otherwise = {"1"}, .least = 1, .most = 2});
+  node.bonded_nics = reader.truth("bond", {"false"});
+  if (node.bonded_nics != (ports == 2)) {
+    reader.report(node.bonded_nics ? "bond" : "ports",
+                  "ports: 2 and bond: true go together: two ports that are not bonded are two NICs "
+                  "(count), and one port has nothing to be bonded with");
+  }
   reader.finish();
   return nic || node.nic_count == 0;
 }

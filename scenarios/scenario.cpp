@@ -15,11 +15,11 @@
 #include "scenarios/background_reader.h"
 #include "scenarios/cluster_reader.h"
 #include "scenarios/communication_reader.h"
-#include "scenarios/communication_thread_reader.h"
 #include "scenarios/goal_reader.h"
 #include "scenarios/job_reader.h"
 #include "scenarios/listed_algorithm_reader.h"
 #include "scenarios/lossy_network.h"
+#include "scenarios/nic_limits_reader.h"
 #include "scenarios/references.h"
 #include "scenarios/settings.h"
 #include "scenarios/sha256.h"
@@ -108,9 +108,9 @@ void read_simulation(MappingReader reader, bool understood, Scenario& scenario) 
     }
   }
   if (understood) check_losses(reader, scenario);
-  const std::string threads = what_threads_do(scenario.communication);
-  if (understood && !threads.empty() && scenario.fidelity != Fidelity::kPacket) {
-    reader.report("fidelity", fmt::format("fidelity: only packet knows of {}", threads));
+  const std::string alone = what_packets_know(scenario.communication, scenario.cluster.node);
+  if (understood && !alone.empty() && scenario.fidelity != Fidelity::kPacket) {
+    reader.report("fidelity", fmt::format("fidelity: only packet knows of {}", alone));
   }
   reader.finish();
 }

@@ -29,6 +29,27 @@ WhatIf page_size(const Communication& plan) {
                 "page_size=" + format_bytes(kLarge));
 }
 
+WhatIf of_nic(Knob knob, std::string change, bool changes, std::vector<std::string> settings) {
+  WhatIf result{knob, std::move(change), {}, {}};
+  if (!changes) result.obstacle = kNothing;
+  for (std::string& setting : settings) {
+    if (changes) result.settings.push_back("cluster.node.nics.model." + std::move(setting));
+  }
+  return result;
+}
+
+WhatIf nic_holds_all(const NicModel& nic) {
+  return of_nic(Knob::kContextCache, "NICs that hold all queue pairs and memory regions in use",
+                nic.queue_pair_cache > 0 || nic.memory_region_cache > 0,
+                {"qp_cache=unlimited", "mr_cache=unlimited"});
+}
+
+WhatIf faster_queue_pairs(const NicModel& nic) {
+  return of_nic(Knob::kQueuePairRate, "queue pairs that take twice the work requests a second",
+                nic.queue_pair_rate > 0,
+                {fmt::format("qp_message_rate={}", nic.queue_pair_rate * 2)});
+}
+
 }  // namespace
 
 std::optional<WhatIf> thread_what_if(Knob knob, const Scenario& scenario) {
@@ -50,6 +71,13 @@ std::optional<WhatIf> thread_what_if(Knob knob, const Scenario& scenario) {
       return turned(knob, "work requests written with the doorbell (BlueFlame) instead of fetched",
                     plan.blue_flame.count == 0 && scenario.cluster.node.nic.wqe_fetch.ps > 0,
                     "blue_flame=2GiB");
+    case Knob::kNoFlush:
+      return turned(knob, "no read back by the NIC before kernels are told of data",
+                    plan.flush != Flush::kOff, "flush=off");
+    case Knob::kContextCache:
+      return nic_holds_all(scenario.cluster.node.nic);
+    case Knob::kQueuePairRate:
+      return faster_queue_pairs(scenario.cluster.node.nic);
     default:
       return std::nullopt;
   }

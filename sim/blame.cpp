@@ -61,6 +61,12 @@ const char* name_of(Cause cause) {
       return "interrupt and wake-up";
     case Cause::kRegistration:
       return "registering memory";
+    case Cause::kFlush:
+      return "flush";
+    case Cause::kContext:
+      return "context misses";
+    case Cause::kQueuePair:
+      return "queue pair rate";
   }
   return "";
 }

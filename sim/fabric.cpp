@@ -13,6 +13,14 @@ namespace {
 std::string nic_name(int node, int nic) {
   return "node" + std::to_string(node) + ".nic" + std::to_string(nic);
 }
+// The wires of a bonded NIC, one for each of its ports; of others the NIC's own.
+constexpr int kBondedPorts = 2;
+std::string port_name(int node, int nic, int port) {
+  return nic_name(node, nic) + ".port" + std::to_string(port);
+}
+// Apart from those of switches.
+constexpr std::uint64_t kHashOfBonds = 1'000'000'000;
+
 std::string leaf_name(int leaf) { return "leaf" + std::to_string(leaf); }
 void add_losses(const Faults& faults, const std::string& name, Link& link) {
   link.bit_error_rate = std::max(link.bit_error_rate, bit_error_rate(faults, name));
@@ -73,24 +81,29 @@ void Fabric::add_network() {
   const Network& network = cluster_.network;
   const Topology& topology = network.topology;
   const int nics = cluster_.node.nic_count;
+  const int ports_of_nic = cluster_.node.bonded_nics ? kBondedPorts : 1;
   const bool direct = topology.kind == TopologyKind::kBackToBack;
   std::vector<int> ports(static_cast<std::size_t>(std::max(1, topology.leaves)), 0);
   for (int node = 0; node < cluster_.nodes; ++node) {
-    for (int nic = 0; nic < nics; ++nic) {
-      const std::string name = nic_name(node, nic);
+    for (int port = 0; port < nics * ports_of_nic; ++port) {
+      const int nic = port / ports_of_nic;
+      const std::string name = cluster_.node.bonded_nics ? port_name(node, nic, port % ports_of_nic)
+                                                         : nic_name(node, nic);
       Link out = wire_link(name + ".out", network.node_cable_metres,
                            direct ? Duration{} : network.switch_latency,
                            direct ? nic_name(1 - node, nic) : "");
-      out.rate = trained_rate(cluster_.faults, name, out.rate);
+      // What is wrong with a bonded NIC's link is wrong with both.
+      const std::string fault = nic_name(node, nic);
+      out.rate = trained_rate(cluster_.faults, fault, out.rate);
       out.resource = resource(name, "nic");
       out.port = name;
-      add_losses(cluster_.faults, name, out);
+      add_losses(cluster_.faults, fault, out);
       // The other end of the same cable.
       if (direct) add_losses(cluster_.faults, nic_name(1 - node, nic), out);
       links_.push_back(out);
       if (direct) continue;
       const int leaf = leaf_of(topology, cluster_.nodes, nics, node, nic);
-      Link in = wire_link(name + ".in", network.node_cable_metres, {}, name);
+      Link in = wire_link(name + ".in", network.node_cable_metres, {}, fault);
       in.rate = out.rate;
       in.resource = out.resource;
       in.bit_error_rate = out.bit_error_rate;
@@ -132,7 +145,14 @@ Route Fabric::wire(int source_node, int source_nic, int destination_node, int de
     hop.overhead = packet_overhead(cluster_.network.kind);
     route.push_back(hop);
   };
-  add(nic_name(source_node, source_nic) + ".out");
+  const FlowAddress flow{source_node, source_nic, destination_node, destination_nic,
+                         udp_source_port};
+  // The NIC hashes as the switch does, each for itself.
+  const auto wire_of = [&](int node, int nic, std::uint64_t where) {
+    if (!cluster_.node.bonded_nics) return nic_name(node, nic);
+    return port_name(node, nic, ecmp_choice(flow, kHashOfBonds + where, kBondedPorts));
+  };
+  add(wire_of(source_node, source_nic, 0) + ".out");
   if (topology.kind == TopologyKind::kBackToBack) {
     return source_nic == destination_nic ? route : Route{};
   }
@@ -140,13 +160,11 @@ Route Fabric::wire(int source_node, int source_nic, int destination_node, int de
   const int to = leaf_of(topology, cluster_.nodes, nics, destination_node, destination_nic);
   if (from != to) {
     if (topology.spines == 0) return {};
-    const FlowAddress address{source_node, source_nic, destination_node, destination_nic,
-                              udp_source_port};
-    const Ways ways = ways_between(from, address);
+    const Ways ways = ways_between(from, flow);
     add(cable_name(from, ways.spine, ways.cable_up) + ".up");
     add(cable_name(to, ways.spine, ways.cable_down) + ".down");
   }
-  add(nic_name(destination_node, destination_nic) + ".in");
+  add(wire_of(destination_node, destination_nic, 1) + ".in");
   return route;
 }
 

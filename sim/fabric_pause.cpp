@@ -20,6 +20,9 @@ std::string with_end(const std::string& name, const std::string& end, const std:
   return name.substr(0, name.size() - end.size()) + other;
 }
 
+// "node0.nic1" of its bonded port "node0.nic1.port0".
+std::string nic_of_port(const std::string& name) { return name.substr(0, name.find(".port")); }
+
 }  // namespace
 
 PauseRules Fabric::pause_rules(const Link& link, double metres, bool into_nic) const {
@@ -48,7 +51,7 @@ PauseRules Fabric::pause_rules(const Link& link, double metres, bool into_nic) c
 void Fabric::set_buffer_rules(Link& link, double metres, const std::string& into_nic) const {
   const Network& network = cluster_.network;
   const std::string from_nic =
-      ends_with(link.name, ".out") ? with_end(link.name, ".out", "") : std::string();
+      ends_with(link.name, ".out") ? nic_of_port(with_end(link.name, ".out", "")) : std::string();
   const bool into_switch = into_nic.empty();
   const bool pauses = !network.drops() && (into_switch || !has_pfc_off(cluster_.faults, into_nic));
   if (pauses) {

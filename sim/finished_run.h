@@ -44,6 +44,7 @@ class FinishedRun {
   // What was lost on the link until now, and what a NIC has had to do about losses.
   virtual LinkLosses::Totals losses(LinkId link) const = 0;
   virtual RecoveryCounts recovery(int node, int nic) const = 0;
+  virtual std::int64_t context_misses(int node, int nic) const = 0;
   virtual GpuUse gpu_use(int node, int gpu) const = 0;
   virtual std::vector<TracePart> critical_path() const = 0;
 

@@ -12,7 +12,7 @@ HopLatency::HopLatency(const Fabric& fabric, int ranks_per_node, Protocol protoc
 
 HopLatency::HopLatency(const Fabric& fabric, int ranks_per_node, const Communication& communication)
     : HopLatency(fabric, ranks_per_node, communication.protocol) {
-  posting_ = {communication.thread_step, communication.blue_flame};
+  posting_ = {communication.thread_step, communication.blue_flame, communication.flush};
 }
 
 HopLatency::Key HopLatency::key_of(const Hop& hop, Bytes size) const {

@@ -92,6 +92,8 @@ class HostNames {
     add(port, "np_cnp_sent", counts.sent);
     add(port, "rp_cnp_handled", counts.heeded);
     add(port, "np_ecn_marked_roce_packets", counts.marked);
+    // No NIC shows it under a name that is documented.
+    add(port, "context_misses", world_.context_misses(node, nic));
   }
 
   const FinishedRun& world_;

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "core/arrival_flush.h"
 #include "core/infiniband_framing.h"
 #include "core/protocol.h"
 #include "sim/existing_path.h"
+#include "sim/flush_time.h"
 #include "sim/injector.h"
 #include "sim/payload_routes.h"
 
@@ -48,6 +50,9 @@ IdleConnection::IdleConnection(const Fabric& fabric, int ranks_per_node, const H
   if (hop.relay_gpu >= 0) relay_ = posted(fabric, fabric.peer(from, source, reading));
   make_routes(fabric, from, to, reading, destination);
   make_copies(fabric, from, to, reading, destination);
+  if (!hop.staged_in && ends.kernels && flushes(posting.flush, protocol, node_.gpu)) {
+    flush_ = flush_time(fabric, to, hop.destination_nic, destination);
+  }
   source_detour_ = fabric.thread_detour(from);
   destination_detour_ = fabric.thread_detour(to);
   source_socket_link_ = fabric.socket_link_resource(from);
@@ -112,10 +117,19 @@ std::int64_t IdleConnection::complete(std::int64_t from) {
   return receiver_free_ = std::max(seen, receiver_free_) + posting_.thread_step.ps;
 }
 
+// The receiver's thread goes on at once to a read back, and takes its completion.
+std::int64_t IdleConnection::flushed(std::int64_t seen) {
+  if (flush_.ps == 0 || posting_.thread_step.ps == 0) return seen + flush_.ps;
+  const std::int64_t posted = seen + posting_.thread_step.ps;
+  receiver_free_ = posted + node_.nic.post.ps;
+  const std::int64_t back = posted + flush_.ps;
+  return receiver_free_ = std::max(back, receiver_free_) + posting_.thread_step.ps;
+}
+
 // Data can be read from `there` on: when the receiver's kernel knows of it, or its thread.
 std::int64_t IdleConnection::told_at(std::int64_t there) {
   if (polls_data(protocol_)) return there;
-  const std::int64_t seen = complete(there);
+  const std::int64_t seen = flushed(complete(there));
   return ends_.kernels ? seen + (node_.gpu.flag_latency + destination_detour_).ps : seen;
 }
 
@@ -277,6 +291,8 @@ void IdleConnection::add_software_parts(Trace& trace) const {
   const bool completes = !polls || hop_.staged_in;
   trace.add(kNoResource, Cause::kThread, posting_.thread_step.ps * (completes ? 2 : 1));
   if (completes) trace.add(kNoResource, Cause::kCompletion, nic.completion.ps);
+  trace.add(kNoResource, Cause::kFlush, flush_.ps);
+  if (flush_.ps > 0) trace.add(kNoResource, Cause::kThread, posting_.thread_step.ps * 2);
   const int detours = (completes ? 1 : 0) + (polls ? 0 : 1);
   trace.add(destination_socket_link_, Cause::kLatency, destination_detour_.ps * detours);
   trace.add(wire_.first()->resource, Cause::kLatency, nic.transmit_latency.ps);

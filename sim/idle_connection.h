@@ -15,10 +15,11 @@
 
 namespace gradhaul {
 
-// Of communication threads: Communication::thread_step and blue_flame.
+// Of communication threads: Communication::thread_step, blue_flame and flush.
 struct PostingCosts {
   Duration thread_step;
   Bytes blue_flame;
+  Flush flush = Flush::kOff;
 };
 
 // Who posts what is sent, and where it lies.
@@ -67,6 +68,7 @@ class IdleConnection {
   std::int64_t post(std::int64_t size, std::int64_t told);
   std::int64_t complete(std::int64_t from);
   std::int64_t told_at(std::int64_t there);
+  std::int64_t flushed(std::int64_t seen);
   std::int64_t send_to_peer(std::int64_t size);
   std::int64_t send_through_host(std::int64_t size);
   std::int64_t copy_in(std::int64_t size, std::int64_t from);
@@ -93,6 +95,7 @@ class IdleConnection {
   IdleCopy out_;    // of what is staged
   IdleCopy in_;
   Duration reading_;
+  Duration flush_;  // 0: none
   Duration source_detour_;
   Duration destination_detour_;
   ResourceId source_socket_link_ = kNoResource;

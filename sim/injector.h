@@ -4,6 +4,7 @@
 // for the payload of one packet at a time as long as transmit buffer and read tags allow. The same
 // for a GPU that writes to its peers through PCIe, which has its payload at hand.
 
+#include <array>
 #include <cstdint>
 #include <deque>
 
@@ -24,12 +25,17 @@ inline constexpr std::int64_t kUnboundedBufferPackets = 64;
 // work request, and what comes back.
 inline constexpr int kDetoursOfPost = 3;
 
+// Ports of a bonded NIC.
+inline constexpr int kMostPorts = 2;
+
 struct QueuePair {
   std::int32_t injector = kNone;
+  int port = 0;               // of a bonded NIC, by which it sends
   std::int32_t head = kNone;  // messages
   std::int32_t tail = kNone;
   std::int64_t payload = 0;               // of all messages so far
   std::int64_t next_packet = 0;           // not before: its rate
+  std::int64_t next_request = 0;          // not before: its work requests' rate, and their order
   std::int64_t notified = INT64_MIN / 2;  // when its receiver last sent a notification
 };
 
@@ -42,8 +48,10 @@ struct Injector {
   std::int64_t tags = 0;         // read requests outstanding; 0: no limit
   std::int64_t message_gap = 0;  // ps between the starts of two work requests
   std::int64_t transmit_latency = 0;
+  LinkId second_out = kNoLink;  // of a bonded NIC: its other port
   // State.
   std::int64_t buffered = 0;
+  std::array<std::int64_t, kMostPorts> port_buffered{};  // where there are two
   std::int64_t tags_used = 0;
   std::int64_t next_message = 0;
   std::int64_t wake = INT64_MAX;

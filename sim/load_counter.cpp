@@ -200,6 +200,7 @@ void LoadCounter::count_by_nic(const Hop& hop, const ConnectionTraffic& traffic)
 // By the way of its queue pair. Of several it is not known here which carries what: counted are the
 // links that all of them cross, the first and the last one.
 void LoadCounter::lay_own_way(const Hop& hop, const ConnectionKey& key, const Flow& flow) {
+  if (node_.bonded_nics && queue_pairs_ > 1) return;  // none that all of them cross
   const int from = node_of(hop.source);
   const int to = node_of(hop.destination);
   Route there = fabric_.wire(from, hop.source_nic, to, hop.destination_nic,

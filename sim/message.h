@@ -58,6 +58,9 @@ struct Message {
   bool post_turn = false;
   bool arrival_turn = false;
   bool done_turn = false;
+  bool admitted = false;  // the NIC has its contexts, and its queue pair's turn has come
+  bool landing = false;   // its first packet has come
+  bool to_flush = false;  // the receiver's NIC has still to read back
   std::int32_t trace = kNone;
   // Where packets may be lost (sim/queue_pair_recovery.h): the numbers of its packets; what was
   // asked for and is not wanted any more; whether its reads are awaited; whether the receiver has

@@ -40,7 +40,8 @@ void PacketTransport::on_delivery(const Packet& packet, std::int64_t delivered) 
 }
 
 void PacketTransport::received(const Packet& packet, std::int64_t delivered) {
-  const std::int64_t arrived = delivered + node_.nic.receive_latency.ps;
+  const std::int64_t there = delivered + node_.nic.receive_latency.ps;
+  const std::int64_t arrived = contexts_.empty() ? there : find_contexts_of(packet, there);
   if (packet.marked) notify(packet, arrived);
   const bool held = may_lose(path_of(message(packet.message)));
   if (held && !take_in_order(packet, arrived)) return;
@@ -49,8 +50,9 @@ void PacketTransport::received(const Packet& packet, std::int64_t delivered) {
     context_.observation->on_landed(packet.message, delivered);
   }
   if (packet.trace != kNone) {
-    context_.engine.trace(packet.trace)
-        .add(path_of(incoming).receiver, Cause::kLatency, node_.nic.receive_latency.ps);
+    Trace& parts = context_.engine.trace(packet.trace);
+    parts.add(path_of(incoming).receiver, Cause::kLatency, node_.nic.receive_latency.ps);
+    parts.add(path_of(incoming).receiver, Cause::kContext, arrived - there);
   }
   take(packet, arrived);
   if (held) let_go(packet.message);
@@ -149,9 +151,21 @@ void PacketTransport::written(const Packet& packet, std::int64_t delivered) {
   // Else the kernel sees it by flags among the data.
   if (!polls_data(connection_of(message(packet.message)).protocol)) {
     known = add_completion(packet, path, known);
-    if (!message(packet.message).arrival_turn) return tell_kernel(packet.message, known);
+    Message& there = message(packet.message);
+    there.to_flush = path.flush.ps > 0;
+    if (!there.arrival_turn) {
+      return tell_kernel(packet.message, there.to_flush ? flush(there, known) : known);
+    }
   }
   event_for(packet.message, RunEvent::kDataArrived, known);
+}
+
+// The receiver's thread posts a read back at `from`: when it has seen that completed.
+std::int64_t PacketTransport::flush(Message& there, std::int64_t from) {
+  there.to_flush = false;
+  const Duration time = path_of(there).flush;
+  context_.engine.trace(there.trace).add(kNoResource, Cause::kFlush, time.ps);
+  return from + time.ps;
 }
 
 // The receiver's thread knows of a message: its kernel hears of it by a flag.

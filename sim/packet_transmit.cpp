@@ -12,6 +12,7 @@ namespace gradhaul {
 void PacketTransport::message_ready(std::int32_t index) {
   Message& ready = message(index);
   if (ready.post_turn) return take_post_turn(index);
+  if (!ready.admitted && held_in_nic(index)) return;
   const Path& path = path_of(ready);
   PacketEngine& engine = context_.engine;
   const Injector& injector = injectors_[static_cast<std::size_t>(path.injector)];
@@ -21,9 +22,8 @@ void PacketTransport::message_ready(std::int32_t index) {
     ready.wire_stall = engine.stall_total(injector.out);
   }
   note_backlogs(ready, FlowKind::kCompletion);
-  const std::int64_t turn = ready.credit ? 0 : connection_of(ready).writes++;
-  ready.queue_pair = static_cast<std::int32_t>(turn % path.queue_pairs);
-  const std::int32_t number = path.first_queue_pair + ready.queue_pair;
+  const std::int32_t number =
+      ready.admitted ? path.first_queue_pair + ready.queue_pair : choose_queue_pair(ready);
   QueuePair& pair = queue_pairs_[static_cast<std::size_t>(number)];
   if (!ready.credit) pair.payload += ready.amount;
   number_packets(index);
@@ -35,6 +35,14 @@ void PacketTransport::message_ready(std::int32_t index) {
   }
   pair.tail = index;
   transmit(path.injector);
+}
+
+// Of its path, in turn; among all.
+std::int32_t PacketTransport::choose_queue_pair(Message& ready) {
+  const Path& path = path_of(ready);
+  const std::int64_t turn = ready.credit ? 0 : connection_of(ready).writes++;
+  ready.queue_pair = static_cast<std::int32_t>(turn % path.queue_pairs);
+  return path.first_queue_pair + ready.queue_pair;
 }
 
 // How long the links of a flow have been backed up by now.
@@ -84,6 +92,7 @@ void PacketTransport::transmit(std::int32_t injector) {
     Injector& sender = injectors_[static_cast<std::size_t>(injector)];
     if (sender.active.empty()) return;
     if (!reactions_.empty() && !bring_sendable_first(injector, now)) return;
+    if (sender.second_out != kNoLink && !bring_port_with_room_first(sender)) return;
     const std::int32_t number = sender.active.front();
     const std::int32_t index = queue_pairs_[static_cast<std::size_t>(number)].head;
     Message& sending = message(index);
@@ -184,6 +193,7 @@ void PacketTransport::ask(std::int32_t index, std::int64_t payload) {
   Injector& injector = injectors_[static_cast<std::size_t>(path.injector)];
   asking.asked += static_cast<std::int32_t>(payload);
   injector.buffered += payload;
+  if (injector.second_out != kNoLink) hold_in_port(asking, payload);
   if (path.flow(FlowKind::kReadRequest) == kNone) {
     put_on_wire(index, payload, context_.engine.now() + injector.transmit_latency);
     return;
@@ -283,7 +293,9 @@ void PacketTransport::on_first_start(const Packet& packet, std::int64_t /*now*/)
   }
   const std::int32_t number = path_of(sending).injector;
   if (number == kNone || packet.payload == 0) return;
-  injectors_[static_cast<std::size_t>(number)].buffered -= packet.payload;
+  Injector& injector = injectors_[static_cast<std::size_t>(number)];
+  injector.buffered -= packet.payload;
+  if (injector.second_out != kNoLink) hold_in_port(sending, -packet.payload);
   transmit(number);
 }
 

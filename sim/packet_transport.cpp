@@ -100,11 +100,17 @@ void PacketTransport::add_flows(const Wiring& wiring) {
   for (const WiredConnection& wired : wiring.connections) {
     for (const Path* path : {&wired.data, &wired.credit}) {
       if (path->injector == kNone) continue;
+      bond(*path);
+      if (node_.bonded_nics && path->kind == PathKind::kNic) continue;
       injectors_[static_cast<std::size_t>(path->injector)].out =
           context_.engine.first_link(path->flow(out_kind(*path)));
     }
   }
   add_recoveries(wiring);
+  if (contexts_.empty() && may_miss_contexts(wiring, context_.fabric.cluster())) {
+    const auto nics = static_cast<std::size_t>(context_.fabric.cluster().nodes * node_.nic_count);
+    contexts_.assign(nics, NicContexts(node_.nic));
+  }
   const CongestionControl& congestion = context_.fabric.cluster().network.congestion;
   while (congestion.dcqcn && reactions_.size() < queue_pairs_.size()) {
     const std::int32_t injector = queue_pairs_[reactions_.size()].injector;

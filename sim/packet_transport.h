@@ -36,6 +36,7 @@
 #include "sim/injector.h"
 #include "sim/memory_ports.h"
 #include "sim/message.h"
+#include "sim/nic_contexts.h"
 #include "sim/queue_pair_recovery.h"
 #include "sim/reaction_point.h"
 #include "sim/run_context.h"
@@ -109,6 +110,11 @@ class PacketTransport {
     if (recoveries_.empty()) return {};
     return recovery_counts_[static_cast<std::size_t>(nic_injector(node_, node, nic))];
   }
+  // How often a NIC has had to fetch the context of a queue pair or of a memory region.
+  std::int64_t context_misses(int node, int nic) const {
+    if (contexts_.empty()) return 0;
+    return contexts_[static_cast<std::size_t>(nic_injector(node_, node, nic))].misses();
+  }
   // What was posted has come, each packet once.
   bool all_accepted() const;
   std::int64_t packets() const { return packets_; }  // data packets put on a network wire
@@ -132,6 +138,7 @@ class PacketTransport {
   void add_post_cost(Message& message, std::int64_t from, std::int32_t index);
   std::int64_t add_flag(Message& message, const Path& path, std::int64_t from);
   void post_to_nic(Message& message, std::int64_t from, std::int32_t index);
+  std::int64_t flush(Message& there, std::int64_t from);
   void tell_kernel(std::int32_t index, std::int64_t from);
   void plan_turns(Message& message);
   CommunicationThread& thread_at(const Message& message, bool source);
@@ -140,6 +147,12 @@ class PacketTransport {
   bool took_done_turn(std::int32_t index);
   void write_out(std::int32_t index, std::int64_t now);
   void message_ready(std::int32_t index);
+  std::int32_t choose_queue_pair(Message& ready);
+  bool held_in_nic(std::int32_t index);
+  void bond(const Path& path);
+  bool bring_port_with_room_first(Injector& sender);
+  void hold_in_port(const Message& sending, std::int64_t payload);
+  std::int64_t find_contexts_of(const Packet& packet, std::int64_t arrived);
   void transmit(std::int32_t injector);
   std::int64_t allowed_payload(Injector& injector, const Message& message);
   void ask(std::int32_t index, std::int64_t payload);
@@ -269,6 +282,7 @@ class PacketTransport {
   std::vector<ReactionPoint> reactions_;         // by queue pair; none without congestion control
   std::vector<QueuePairRecovery> recoveries_;    // by queue pair; none where nothing is lost
   std::vector<RecoveryCounts> recovery_counts_;  // by NIC; none where nothing is lost
+  std::vector<NicContexts> contexts_;            // by NIC; none where each holds all it needs
   std::vector<Message> messages_;
   std::vector<std::int32_t> free_messages_;
   Trace scratch_;

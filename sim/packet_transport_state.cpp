@@ -21,6 +21,9 @@ void PacketTransport::append_state(StateWords& words) const {
     }
     words.add_message(kNone);
   }
+  if (node_.nic.queue_pair_rate > 0) {
+    for (const QueuePair& pair : queue_pairs_) words.add_due(pair.next_request);
+  }
   for (const Injector& injector : injectors_) {
     if (injector.out != kNoLink) append_injector(words, injector);
   }
@@ -38,6 +41,7 @@ void PacketTransport::append_state(StateWords& words) const {
 
 void PacketTransport::append_injector(StateWords& words, const Injector& injector) const {
   words.add(injector.buffered);
+  if (injector.second_out != kNoLink) words.add(injector.port_buffered[0]);
   words.add_due(injector.next_message);
   words.add_time(injector.wake);
   words.add(injector.wants_tags);
@@ -107,7 +111,7 @@ void PacketTransport::append_copies(StateWords& words, std::int32_t number) cons
 void PacketTransport::append_message(StateWords& words, const Message& kept) const {
   words.add(kept.connection, kept.credit, kept.arrived, kept.finished, kept.holders, kept.amount,
             kept.data, kept.asked, kept.gathered, kept.sent, kept.copied_out, kept.copied,
-            kept.post_turn, kept.arrival_turn, kept.done_turn);
+            kept.post_turn, kept.arrival_turn, kept.done_turn, kept.to_flush, kept.admitted);
   words.add_since(kept.posted);
   words.add_chain(kept.chain);
   if (kept.trace == kNone) return words.add(-1);

@@ -46,11 +46,17 @@ bool PacketTransport::took_arrival_turn(std::int32_t index) {
   arrived.arrival_turn = false;
   Trace& parts = context_.engine.trace(arrived.trace);
   const std::int64_t now = context_.engine.now();
-  const std::int64_t seen = thread_at(arrived, arrived.credit).take(now, {}, parts);
+  CommunicationThread& thread = thread_at(arrived, arrived.credit);
+  const std::int64_t seen = thread.take(now, {}, parts);
   if (arrived.credit) {
     event_for(index, RunEvent::kCreditArrived, seen);
   } else if (path_of(arrived).staged_in) {
     start_copy(index, seen);
+  } else if (arrived.to_flush) {
+    // Posted at once; its completion is one more turn.
+    arrived.arrival_turn = true;
+    event_for(index, RunEvent::kDataArrived,
+              flush(arrived, thread.take(seen, node_.nic.post, parts)));
   } else {
     tell_kernel(index, seen);
   }

@@ -61,7 +61,8 @@ PacketWorld::PacketWorld(const PredictionRequest& request, const Fabric& fabric,
   engine_.draw_by(request.seed);
   // Draws, and rates that grow with time, do not recur.
   const bool draws = request.cluster.network.congestion.dcqcn || may_lose_packets(request.cluster);
-  if (request.skip_recurrences && !draws && !plan_.schedule->crosses_channels()) {
+  const bool recurs = !draws && !plan_.misses_contexts;
+  if (request.skip_recurrences && recurs && !plan_.schedule->crosses_channels()) {
     recurrence_.emplace(RunState{engine_, *transport_, *kernels_, memory_, blame_, engines_});
   }
 }

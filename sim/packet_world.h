@@ -74,6 +74,9 @@ class PacketWorld final : public FinishedRun, private Endpoints, private Complet
   RecoveryCounts recovery(int node, int nic) const override {
     return transport_->recovery(node, nic);
   }
+  std::int64_t context_misses(int node, int nic) const override {
+    return transport_->context_misses(node, nic);
+  }
   GpuUse gpu_use(int node, int gpu) const override;
   // Cores that the communication threads of the busiest node have work for, on average.
   double busy_cores() const;

@@ -20,7 +20,8 @@ constexpr double kOnPath = 0.05;
 bool is_latency(Cause cause) {
   return cause == Cause::kLatency || cause == Cause::kDoorbell || cause == Cause::kCompletion ||
          cause == Cause::kFlag || cause == Cause::kLaunch || cause == Cause::kStaging ||
-         cause == Cause::kThread || cause == Cause::kWakeUp || cause == Cause::kRegistration;
+         cause == Cause::kThread || cause == Cause::kWakeUp || cause == Cause::kRegistration ||
+         cause == Cause::kFlush || cause == Cause::kContext;
 }
 
 double share(std::int64_t part, std::int64_t whole) {

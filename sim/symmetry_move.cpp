@@ -219,7 +219,8 @@ bool MoveChecker::take_flow(FlowId flow, FlowId image) {
 
 bool MoveChecker::take_path(const Path& path, const Path& image) {
   if (path.kind != image.kind || path.queue_pairs != image.queue_pairs || path.ways != image.ways ||
-      path.peer_latency != image.peer_latency || !injectors_.set(path.injector, image.injector) ||
+      path.flush != image.flush || path.peer_latency != image.peer_latency ||
+      !injectors_.set(path.injector, image.injector) ||
       !resources_.set(path.sender, image.sender) ||
       !resources_.set(path.receiver, image.receiver)) {
     return false;

@@ -72,6 +72,9 @@ class TaskWorld final : public FinishedRun, private Endpoints, private Completio
   RecoveryCounts recovery(int node, int nic) const override {
     return transport_.recovery(node, nic);
   }
+  std::int64_t context_misses(int node, int nic) const override {
+    return transport_.context_misses(node, nic);
+  }
   GpuUse gpu_use(int node, int gpu) const override;
   std::vector<TracePart> critical_path() const override;
 

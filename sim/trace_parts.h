@@ -33,8 +33,11 @@ enum class Cause : std::uint8_t {
   kThread,        // a communication thread works, or has something else to do first
   kWakeUp,        // an interrupt, until the thread runs
   kRegistration,  // memory is registered with the NIC
+  kFlush,         // the receiver's NIC reads back what it has written
+  kContext,       // a NIC fetches the context of a queue pair or of a memory region
+  kQueuePair,     // one queue pair takes no more work requests a second
 };
-inline constexpr int kCauses = 20;
+inline constexpr int kCauses = 23;
 const char* name_of(Cause cause);
 
 struct TracePart {

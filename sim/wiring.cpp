@@ -5,9 +5,11 @@
 #include <string>
 #include <utility>
 
+#include "core/arrival_flush.h"
 #include "core/assert.h"
 #include "core/ecmp.h"
 #include "core/prediction_request.h"
+#include "sim/flush_time.h"
 #include "sim/shared_flows.h"
 
 namespace gradhaul {
@@ -156,7 +158,9 @@ void WiringBuilder::take_nic_path(const ConnectionKey& key, const Hop& hop, bool
   path.timeout = settings_.timeout;
   path.retry = settings_.retry;
   path.blue_flame = settings_.blue_flame;
-  const Route wire = fabric_.wire(from, hop.source_nic, to, hop.destination_nic);
+  // Of several queue pairs, the first one's.
+  const Route wire = fabric_.wire(from, hop.source_nic, to, hop.destination_nic,
+                                  udp_source_port(settings_.seed, key, credit, 0, false));
   if (wire.empty()) {
     throw SimulationError("no path leads from node" + std::to_string(from) + ".nic" +
                           std::to_string(hop.source_nic) + " to node" + std::to_string(to) +
@@ -175,6 +179,9 @@ void WiringBuilder::take_nic_path(const ConnectionKey& key, const Hop& hop, bool
   add_wires(key, hop, credit, path);
   if (credit) return;
   add_dma(hop, reading, path);
+  if (!hop.staged_in && flushes(settings_.flush, settings_.protocol, node_.gpu)) {
+    path.flush = flush_time(fabric_, to, hop.destination_nic, gpu_of(hop.destination));
+  }
   if (hop.relay_gpu < 0) return;
   path.flows[static_cast<std::size_t>(FlowKind::kRelay)] = add_flow_of(
       key, credit, fabric_.peer(from, gpu_of(hop.source), hop.relay_gpu), FlowKind::kRelay, false);

@@ -66,9 +66,12 @@ struct Path {
   std::array<FlowId, kFlowKinds> flows = no_flows();
   // Copies (sim/copies.h) from whoever posts to where each flow is counted from.
   std::array<int, kFlowKinds> shifts{};
-  int timeout = 20;       // kNic: Communication::timeout
-  int retry = 7;          // kNic: Communication::retry
-  Bytes blue_flame;       // kNic: Communication::blue_flame
+  int timeout = 20;  // kNic: Communication::timeout
+  int retry = 7;     // kNic: Communication::retry
+  Bytes blue_flame;  // kNic: Communication::blue_flame
+  // kNic: what the read back takes that the receiver's NIC makes before the kernel is told
+  // (core/arrival_flush.h), from the post to its completion being there; 0: it makes none.
+  Duration flush;
   Duration peer_latency;  // kPeer: of a credit, which is a single store
   // Copied to host memory by the source GPU's copy engine, and from there by the destination's.
   bool staged_out = false;
@@ -119,10 +122,18 @@ struct WiringSettings {
   int timeout = 20;     // as Communication::timeout
   int retry = 7;
   Bytes blue_flame = {};
+  Flush flush = Flush::kOff;
+  Protocol protocol = Protocol::kSimple;
 };
 inline WiringSettings settings_of(const Communication& communication, std::uint64_t seed) {
-  return {communication.queue_pairs, seed, true, communication.timeout, communication.retry,
-          communication.blue_flame};
+  return {communication.queue_pairs,
+          seed,
+          true,
+          communication.timeout,
+          communication.retry,
+          communication.blue_flame,
+          communication.flush,
+          communication.protocol};
 }
 // The same for ranks that are only some of the cluster's, or none of its: `placement` is theirs.
 Wiring wire_up(const Fabric& fabric, const Placement& placement, const Membership& members,

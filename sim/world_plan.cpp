@@ -4,6 +4,7 @@
 #include "core/packet_loss.h"
 #include "sim/buffer_cycles.h"
 #include "sim/connection_traffic.h"
+#include "sim/nic_contexts.h"
 
 namespace gradhaul {
 namespace {
@@ -37,7 +38,9 @@ WorldPlan plan_world(const PredictionRequest& request, const Fabric& fabric,
   const bool shares_buffers = request.cluster.network.pause.alpha > 0;
   // Nor are copies drawn alike.
   const bool draws = request.cluster.network.congestion.dcqcn || may_lose_packets(request.cluster);
-  const bool even = !shares_buffers && !draws && !plan.schedule->crosses_channels();
+  plan.misses_contexts = may_miss_contexts(plan.wiring, request.cluster);
+  const bool even =
+      !shares_buffers && !draws && !plan.misses_contexts && !plan.schedule->crosses_channels();
   if (request.skip_recurrences && starts == Starts::kTogether && even) {
     plan.symmetry = find_symmetry(fabric, placement, *plan.schedule, plan.wiring);
   }

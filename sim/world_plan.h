@@ -23,9 +23,10 @@ enum class Starts : std::uint8_t { kTogether, kApart };
 struct WorldPlan {
   std::unique_ptr<Schedule> schedule;
   EngineSettings settings;
-  Symmetry symmetry;            // none where nothing may be skipped or starts are apart
-  Wiring wiring;                // of the ranks that are simulated
-  std::vector<Rank> simulated;  // ascending
+  Symmetry symmetry;             // none where nothing may be skipped or starts are apart
+  Wiring wiring;                 // of the ranks that are simulated
+  std::vector<Rank> simulated;   // ascending
+  bool misses_contexts = false;  // may_miss_contexts() of all ranks' wiring
 };
 
 // Throws SimulationError.

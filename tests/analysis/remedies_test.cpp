@@ -111,6 +111,17 @@ TEST(Remedies, KnowWhatThreadsDo) {
   EXPECT_NEAR(static_cast<double>(post.remedies().at(0).at_most.ps), 351e6, 1);
 }
 
+TEST(Remedies, KnowWhatNicsWaitFor) {
+  const auto first = [](const char* cause) {
+    return Case("latency", {{"", cause, 1000_us}}).remedies().at(0);
+  };
+  EXPECT_EQ(first("flush").knob, Knob::kNoFlush);
+  EXPECT_EQ(first("flush").at_most, 1000_us);
+  EXPECT_EQ(first("context misses").knob, Knob::kContextCache);
+  EXPECT_EQ(first("queue pair rate").knob, Knob::kQueuePairRate);
+  EXPECT_EQ(first("queue pair rate").at_most, 500_us);
+}
+
 TEST(Remedies, WhatLimitsComesFirstHoweverLittleItIsBlamed) {
   const Case wire("node0.nic0 (4 equal)",
                   {{"node0.gpu0.pcie", "busy", 900_us}, {"node0.nic0", "busy", 100_us}});

@@ -166,6 +166,17 @@ TEST(DecayingOptics, WaitForTheTimeout) {
   EXPECT_LT(seconds("decaying-optics", {"cluster.faults=[]"}), 0.006);
 }
 
+// One of two ports of 100 Gb/s; and of many queue pairs most of both.
+TEST(BondedPort, GivesOneQueuePairHalf) {
+  constexpr double kPort = 12.5e9 * 4096 / 4178;
+  const double sent = 256 << 20;
+  const double one = seconds("bonded-port", {});
+  EXPECT_NEAR(sent / one / kPort, 1, 0.01);
+  const double many = seconds("bonded-port", {"communication.queue_pairs=32"});
+  EXPECT_GT(sent / many / kPort, 1.5);
+  EXPECT_LE(sent / many / kPort, 2);
+}
+
 // Of 16 channels, each crosses between the nodes twice, by 16 NICs in all: a queue pair for data
 // and one for credits each time, at both ends. A rank receives twice into eight slots of 512 KiB.
 TEST(Quick, TakesMultiprocessorsQueuePairsAndMemory) {

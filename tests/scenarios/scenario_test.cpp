@@ -74,6 +74,10 @@ TEST(Scenario, DefaultsOfNodesAreThoseOfTheStructs) {
   EXPECT_EQ(node.nic.rate, plain.nic.rate);
   EXPECT_EQ(node.nic.transmit_buffer, plain.nic.transmit_buffer);
   EXPECT_EQ(node.nic.message_rate, plain.nic.message_rate);
+  EXPECT_EQ(node.nic.queue_pair_rate, plain.nic.queue_pair_rate);
+  EXPECT_EQ(node.nic.queue_pair_cache, plain.nic.queue_pair_cache);
+  EXPECT_EQ(node.nic.memory_region_cache, plain.nic.memory_region_cache);
+  EXPECT_EQ(node.bonded_nics, plain.bonded_nics);
   EXPECT_FALSE(node.nvlink);
   EXPECT_EQ(node.pcie_settings.max_payload, plain.pcie_settings.max_payload);
   EXPECT_EQ(node.pcie_settings.max_read_request, plain.pcie_settings.max_read_request);

@@ -168,6 +168,19 @@ TEST(WhatIf, ChangesHowThreadsWork) {
   EXPECT_GT(turned(Knob::kBlueFlame).after.communication.blue_flame.count, 1 << 30);
 }
 
+TEST(WhatIf, RelievesNics) {
+  EXPECT_EQ(turned(Knob::kNoFlush, {"communication.flush=on"}).after.communication.flush,
+            Flush::kOff);
+  const std::string model = "cluster.node.nics.model.";
+  const NicModel holds = turned(Knob::kContextCache, {model + "qp_cache=64", model + "mr_cache=8"})
+                             .after.cluster.node.nic;
+  EXPECT_EQ(holds.queue_pair_cache + holds.memory_region_cache, 0);
+  EXPECT_EQ(turned(Knob::kQueuePairRate, {model + "qp_message_rate=2.64e6"})
+                .after.cluster.node.nic.queue_pair_rate,
+            5'280'000);
+  EXPECT_NE(what_if(Knob::kContextCache, good(kSmallScenario), 16).obstacle, "");
+}
+
 TEST(WhatIf, HalvesAndDoubles) {
   const Cluster posting = turned(Knob::kPosting).after.cluster;
   EXPECT_EQ(posting.node.nic.post, 37'500_ps);
