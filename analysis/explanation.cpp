@@ -141,7 +141,7 @@ std::string part_line(Duration time, Duration whole, const std::string& what) {
 
 // For whoever meets these words for the first time.
 std::string_view cause_explained(std::string_view cause) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kWords{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 19> kWords{
       {{"busy", "moving data: a faster link, kernel or memory shortens it"},
        {"credits",
         "waiting for credits: a sender sends only what the receiver has promised room for"},
@@ -150,11 +150,14 @@ std::string_view cause_explained(std::string_view cause) {
        {"latency",
         "on the way: signals travel and devices pass them on; more bandwidth does not shorten it"},
        {"retransmission",
-        "sending again: a receiver drops all that comes behind a lost packet, until it comes "
-        "again"},
+        "sending again: a receiver takes a gap for a loss, and what is behind it waits, or is "
+        "dropped, until what is missing has come again"},
        {"ACK timeout",
         "waiting for the ACK timeout: nothing followed the lost packet that would have told of it; "
         "communication.timeout says how long"},
+       {"reordering",
+        "reordering: packets go several ways, and a message is whole when the last of them is "
+        "there"},
        {"post and doorbell", "post and doorbell: the NIC is told what to send"},
        {"completion", "completion: the NIC reports what is done, and somebody sees it"},
        {"kernel and host flags",

@@ -86,6 +86,7 @@ class Reckoning {
           {Knob::kLossless, path_.of("retransmission") + path_.of("ACK timeout"), true});
     }
     host_path();
+    recovery();
     network();
     pcie();
     node();
@@ -134,6 +135,24 @@ class Reckoning {
     const double credits = path_.at("credits", "nic") + path_.at("credits", "network");
     offer(Knob::kNetworkBuffer, std::max(credits, longest_stall_) / 2);
     wire_latency();
+  }
+
+  // What packets cost that are sent again, and ways that meet while others stand idle.
+  void recovery() {
+    const NicModel& nic = cluster_.node.nic;
+    const double again = path_.of("retransmission");
+    const bool spread = spreads_packets(cluster_);
+    if (spread && nic.out_of_order == OutOfOrder::kNak) {
+      offer(Knob::kPlacement, again + path_.of("ACK timeout"));
+    } else if (may_lose_packets(cluster_) && !spread &&
+               nic.retransmission == Retransmission::kGoBackN) {
+      offer(Knob::kSelectiveRepeat, again);
+    }
+    const Topology& topology = cluster_.network.topology;
+    if (!spread && topology.leaves > 1 && topology.uplinks_per_leaf > 1) {
+      offer(Knob::kAdaptiveRouting, path_.busy("network") + path_.at("credits", "network"),
+            "network");
+    }
   }
 
   // What sends data round by the host, each worth knowing as faults are.

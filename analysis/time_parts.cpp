@@ -62,13 +62,14 @@ std::vector<PartGroup> grouped_parts(const ResultRow& row) {
 
 std::string cause_in_words(const std::string& cause, const std::string& resource) {
   if (cause == "busy" && resource.find(".reduce") != std::string::npos) return "reducing";
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kWords{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 19> kWords{
       {{"busy", "moving data, or waiting for its turn"},
        {"credits", "waiting for credits of the receiving end"},
        {"paused", "paused by the receiving end, whose buffer was full (PFC)"},
        {"paced", "held to a lower rate by congestion control"},
        {"retransmission", "sending again what was lost, and what came behind it"},
        {"ACK timeout", "waiting for the ACK timeout, after a loss that nobody told of"},
+       {"reordering", "waiting for packets that others have overtaken"},
        {"latency", "on the way"},
        {"reads outstanding", "waiting for reads that are on the way"},
        {"slot credits", "waiting for a free receive slot"},

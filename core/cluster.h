@@ -43,6 +43,19 @@ struct GpuModel {
 // A GPU that computes in no time (node `ideal`).
 inline constexpr std::int64_t kUnlimitedFlops = std::numeric_limits<std::int64_t>::max();
 
+// What a NIC makes of packets that come out of order because the network spreads them over several
+// ways.
+enum class OutOfOrder : std::uint8_t {
+  kPlace,  // writes each to its place; a message is complete when all of it has come
+  kNak,    // takes a gap for a loss, and says so
+};
+
+// What is sent again when a packet is missing.
+enum class Retransmission : std::uint8_t {
+  kGoBackN,          // it, and all behind it, which the receiver has dropped
+  kSelectiveRepeat,  // it alone: the receiver keeps what is behind it
+};
+
 struct NicModel {
   std::string name;
   BitRate rate = kUnlimited;         // the greatest line rate of a port
@@ -62,6 +75,8 @@ struct NicModel {
   int queue_pair_cache = 0;
   int memory_region_cache = 0;
   Duration context_fetch;
+  OutOfOrder out_of_order = OutOfOrder::kPlace;
+  Retransmission retransmission = Retransmission::kGoBackN;
 };
 
 // A switch of the PCIe tree and what hangs below it, or devices directly at a socket.
@@ -158,6 +173,9 @@ struct Topology {
 enum class Routing : std::uint8_t {
   kStatic,  // by destination (core/topology_size.h)
   kEcmp,    // by a hash over addresses and UDP source port, each queue pair its own (core/ecmp.h)
+  // Each packet by itself (sim/packet_ways.cpp):
+  kAdaptive,  // by the way with least in its queue when the packet comes
+  kSpray,     // by a draw
 };
 
 // Priority flow control (IEEE 802.1Qbb) of the one lossless priority. A receiver whose buffer for a

@@ -54,6 +54,10 @@ enum class Knob : std::uint8_t {
   kContextCache,    // of NICs: room for all queue pairs and memory regions in use
   kQueuePairRate,   // of NICs: work requests of one queue pair
   kLossless,        // Ethernet that pauses in time, in place of dropping
+
+  kAdaptiveRouting,  // a way for each packet, in place of one for all
+  kPlacement,        // NICs that place what comes out of order, in place of asking for it again
+  kSelectiveRepeat,  // what is missing is sent again, and not what is behind it
 };
 
 }  // namespace gradhaul

@@ -26,4 +26,10 @@ bool may_lose_packets(const Cluster& cluster) {
          headroom_is_short(network);
 }
 
+bool spreads_packets(const Cluster& cluster) {
+  const Network& network = cluster.network;
+  const bool chooses = network.routing == Routing::kAdaptive || network.routing == Routing::kSpray;
+  return chooses && network.topology.leaves > 1 && network.topology.uplinks_per_leaf > 1;
+}
+
 }  // namespace gradhaul

@@ -1,6 +1,7 @@
 #pragma once
 
-// Where packets may be lost at all, so that queue pairs have to keep account of them.
+// Where packets may be lost at all, or overtake each other, so that queue pairs have to keep
+// account of them.
 
 #include "core/cluster.h"
 
@@ -15,5 +16,13 @@ Bytes needed_headroom(const Network& network);
 // Links that garble packets or go down; Ethernet that drops what its buffers cannot hold, or whose
 // pauses come too late or are not heeded.
 bool may_lose_packets(const Cluster& cluster);
+
+// Whether switches choose among several ways for each packet, so that one may overtake another.
+bool spreads_packets(const Cluster& cluster);
+
+// Either: queue pairs number their packets, and what happens does not recur.
+inline bool numbers_packets(const Cluster& cluster) {
+  return may_lose_packets(cluster) || spreads_packets(cluster);
+}
 
 }  // namespace gradhaul

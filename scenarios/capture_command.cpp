@@ -48,6 +48,11 @@ void check_scenario(const std::string& option, const Scenario& scenario) {
 }
 
 void check_losses(const std::string& option, const Scenario& scenario) {
+  if (spreads_packets(scenario.cluster)) {
+    refuse(option,
+           "captures of packets that go several ways are not available in this version; "
+           "cluster.network.routing=static has each pair of NICs keep to one");
+  }
   if (!may_lose_packets(scenario.cluster)) return;
   refuse(option,
          "captures of packets that are lost and sent again are not available in this version; "

@@ -81,6 +81,20 @@ int read_compute_capability(MappingReader& reader) {
   return 0;
 }
 
+// What becomes of packets that are lost or late.
+void read_recovery(MappingReader& reader, NicModel& nic) {
+  constexpr std::string_view kPlaces =
+      "ConnectX-5 and later place writes as adaptive routing has "
+      "them come";
+  const bool nak = reader.choice("out_of_order", {.otherwise = {"place", false, kPlaces},
+                                                  .available = {"place", "nak"}}) == 1;
+  nic.out_of_order = nak ? OutOfOrder::kNak : OutOfOrder::kPlace;
+  const bool repeats =
+      reader.choice("retransmission", {.otherwise = {"go_back_n", false, "IBTA vol. 1, 9.7.5"},
+                                       .available = {"go_back_n", "selective_repeat"}}) == 1;
+  nic.retransmission = repeats ? Retransmission::kSelectiveRepeat : Retransmission::kGoBackN;
+}
+
 // Whether the device is of the kind that is meant.
 bool read_kind(MappingReader& reader, std::string_view name, std::string_view kind) {
   const std::size_t before = reader.problems().size();
@@ -166,6 +180,7 @@ std::optional<NicModel> read_nic_model(MappingReader& reader) {
                                                    .most = 1'000'000'000'000,
                                                    .words = {{"unlimited", 0}}});
   read_nic_limits(reader, nic);
+  read_recovery(reader, nic);
   reader.finish();
   return nic;
 }

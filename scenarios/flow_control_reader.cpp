@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "core/network_framing.h"
 #include "core/packet_loss.h"
@@ -153,6 +154,23 @@ void no_mapping(MappingReader& reader, std::string_view key, std::string_view on
   reader.raw(key);
 }
 
+// InfiniBand has no hash of UDP ports, and its switches choose by what queues hold, not by draws.
+void read_routing(MappingReader& reader, Network& network) {
+  if (network.kind == NetworkKind::kRoce) {
+    constexpr std::array kRoutings{Routing::kStatic, Routing::kEcmp, Routing::kAdaptive,
+                                   Routing::kSpray};
+    network.routing = kRoutings[reader.choice(
+        "routing", {.otherwise = {"ecmp"}, .available = {"static", "ecmp", "adaptive", "spray"}})];
+  } else if (network.kind == NetworkKind::kInfiniband) {
+    const bool adaptive = reader.choice("routing", {.otherwise = {"static"},
+                                                    .available = {"static", "adaptive"},
+                                                    .unavailable = {"ecmp", "spray"}}) == 1;
+    network.routing = adaptive ? Routing::kAdaptive : Routing::kStatic;
+  } else {
+    reader.fixed("routing", "static", {"adaptive", "ecmp", "spray"});
+  }
+}
+
 }  // namespace
 
 void read_switch_buffers(MappingReader& reader, Network& network) {
@@ -211,14 +229,7 @@ void read_flow_control(MappingReader& reader, Network& network) {
                                       infiniband ? "150ns" : "", infiniband ? "600ns" : ""},
                         .least = 0,
                         .most = kLongestLatency});
-  if (roce) {
-    const bool ecmp = reader.choice("routing", {.otherwise = {"ecmp"},
-                                                .available = {"static", "ecmp"},
-                                                .unavailable = {"adaptive", "spray"}}) == 1;
-    network.routing = ecmp ? Routing::kEcmp : Routing::kStatic;
-  } else {
-    reader.fixed("routing", "static", {"adaptive", "ecmp", "spray"});
-  }
+  read_routing(reader, network);
 }
 
 }  // namespace gradhaul

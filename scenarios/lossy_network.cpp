@@ -58,6 +58,11 @@ void check_losses(MappingReader& reader, const Scenario& scenario) {
                            "other");
     return;
   }
+  if (spreads_packets(scenario.cluster)) {
+    reader.report_together({"simulation.fidelity", "cluster.network", "cluster.network.routing"},
+                           "routing: only fidelity packet chooses a way for each packet; for any "
+                           "other take routing: static or, of roce, ecmp");
+  }
   if (!may_lose_packets(scenario.cluster)) return;
   reader.report_together(
       {"simulation.fidelity", "cluster.network", "cluster.network.flow_control",

@@ -11,7 +11,7 @@
 #include "core/pcie_framing.h"
 #include "scenarios/device_reader.h"
 #include "scenarios/knob_quantity.h"
-#include "scenarios/lossy_network.h"
+#include "scenarios/recovery_what_if.h"
 #include "scenarios/thread_what_if.h"
 
 namespace gradhaul {
@@ -392,7 +392,7 @@ class Turning {
 }  // namespace
 
 WhatIf what_if(Knob knob, const Scenario& scenario, int channels) {
-  if (knob == Knob::kLossless) return made_lossless(scenario);
+  if (const auto turned = recovery_what_if(knob, scenario)) return *turned;
   if (const auto turned = thread_what_if(knob, scenario)) return *turned;
   return Turning(knob, scenario, channels).turn();
 }

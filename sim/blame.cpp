@@ -51,6 +51,8 @@ const char* name_of(Cause cause) {
       return "retransmission";
     case Cause::kAckTimeout:
       return "ACK timeout";
+    case Cause::kReordered:
+      return "reordering";
     case Cause::kSlowed:
       return "compute beside collectives";
     case Cause::kStaging:

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/network_framing.h"
+#include "core/packet_loss.h"
 #include "core/pause_headroom.h"
 #include "core/topology_size.h"
 
@@ -136,6 +137,25 @@ void Fabric::add_network() {
 
 Route Fabric::wire(int source_node, int source_nic, int destination_node, int destination_nic,
                    std::uint16_t udp_source_port) const {
+  return wire_by({source_node, source_nic, destination_node, destination_nic, udp_source_port}, {});
+}
+
+std::vector<Route> Fabric::ways(int source_node, int source_nic, int destination_node,
+                                int destination_nic, std::uint16_t udp_source_port) const {
+  const FlowAddress address{source_node, source_nic, destination_node, destination_nic,
+                            udp_source_port};
+  std::vector<Route> ways{wire_by(address, {})};
+  // Those behind one leaf have one way.
+  if (!spreads_packets(cluster_) || ways.front().size() <= 2) return ways;
+  ways.clear();
+  for (int uplink = 0; uplink < cluster_.network.topology.uplinks_per_leaf; ++uplink) {
+    ways.push_back(wire_by(address, uplink));
+  }
+  return ways;
+}
+
+// `uplink`: of the leaf; nothing: the one that routing chooses.
+Route Fabric::wire_by(const FlowAddress& address, std::optional<int> uplink) const {
   const Topology& topology = cluster_.network.topology;
   const int nics = cluster_.node.nic_count;
   Route route;
@@ -145,26 +165,29 @@ Route Fabric::wire(int source_node, int source_nic, int destination_node, int de
     hop.overhead = packet_overhead(cluster_.network.kind);
     route.push_back(hop);
   };
-  const FlowAddress flow{source_node, source_nic, destination_node, destination_nic,
-                         udp_source_port};
   // The NIC hashes as the switch does, each for itself.
   const auto wire_of = [&](int node, int nic, std::uint64_t where) {
     if (!cluster_.node.bonded_nics) return nic_name(node, nic);
-    return port_name(node, nic, ecmp_choice(flow, kHashOfBonds + where, kBondedPorts));
+    return port_name(node, nic, ecmp_choice(address, kHashOfBonds + where, kBondedPorts));
   };
-  add(wire_of(source_node, source_nic, 0) + ".out");
+  add(wire_of(address.source_node, address.source_nic, 0) + ".out");
   if (topology.kind == TopologyKind::kBackToBack) {
-    return source_nic == destination_nic ? route : Route{};
+    return address.source_nic == address.destination_nic ? route : Route{};
   }
-  const int from = leaf_of(topology, cluster_.nodes, nics, source_node, source_nic);
-  const int to = leaf_of(topology, cluster_.nodes, nics, destination_node, destination_nic);
+  const int from = leaf_of(topology, cluster_.nodes, nics, address.source_node, address.source_nic);
+  const int to =
+      leaf_of(topology, cluster_.nodes, nics, address.destination_node, address.destination_nic);
   if (from != to) {
     if (topology.spines == 0) return {};
-    const Ways ways = ways_between(from, flow);
+    Ways ways = ways_between(from, address);
+    if (uplink) {
+      const int cable = *uplink / topology.spines;
+      ways = {*uplink % topology.spines, cable, cable};
+    }
     add(cable_name(from, ways.spine, ways.cable_up) + ".up");
     add(cable_name(to, ways.spine, ways.cable_down) + ".down");
   }
-  add(wire_of(destination_node, destination_nic, 1) + ".in");
+  add(wire_of(address.destination_node, address.destination_nic, 1) + ".in");
   return route;
 }
 

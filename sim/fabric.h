@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -148,6 +149,11 @@ class Fabric {
   // (rails that do not meet). `udp_source_port`: of the queue pair, where ECMP looks at it.
   Route wire(int source_node, int source_nic, int destination_node, int destination_nic,
              std::uint16_t udp_source_port = 0) const;
+  // Where switches choose for each packet, all ways from the first uplink of the leaf to the last,
+  // each down by the cable of its own number; ways i and i + `spines` pass the same spine.
+  // Elsewhere the one that wire() says, or none.
+  std::vector<Route> ways(int source_node, int source_nic, int destination_node,
+                          int destination_nic, std::uint16_t udp_source_port = 0) const;
   // From GPU to GPU of one node, over NVLink or else as posted writes over PCIe. Empty where
   // neither leads there.
   Route peer(int node, int source_gpu, int destination_gpu) const;
@@ -187,6 +193,7 @@ class Fabric {
     int cable_down;
   };
   Ways ways_between(int leaf, const FlowAddress& address) const;
+  Route wire_by(const FlowAddress& address, std::optional<int> uplink) const;
   ResourceId resource(const std::string& name, const std::string& kind);
   void number_links();
   LinkId find(const std::string& name) const;

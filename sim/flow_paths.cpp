@@ -87,10 +87,11 @@ class FlowPathFinder {
 // Equal channels are one flow here, and go one way.
 void FlowPathFinder::check_one_way(const Route& wire) const {
   const Network& network = request_.cluster.network;
-  if (network.routing != Routing::kEcmp || wire.size() <= 2) return;
+  if (network.routing == Routing::kStatic || wire.size() <= 2) return;
+  const bool pairs = network.routing == Routing::kEcmp;
   throw SimulationError(
-      "flow has all between two NICs go one way, and ecmp spreads queue pairs "
-      "over " +
+      "flow has all between two NICs go one way, and the network's routing spreads " +
+      std::string(pairs ? "queue pairs over " : "packets over ") +
       std::to_string(network.topology.uplinks_per_leaf) +
       " uplinks of a leaf: use packet or analytic, or set "
       "cluster.network.routing to static");

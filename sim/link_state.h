@@ -35,6 +35,7 @@ struct alignas(64) LinkState {
   bool spills = false;      // Ethernet: what it sends may not fit at the far end
   std::uint8_t paused = 0;  // classes
   bool marks = false;       // ECN
+  bool counts_queue = false;
   ResourceId resource = kNoResource;
   bool watched = false;   // whoever looks on is told
   bool loses = false;     // packets may be lost on it (sim/link_losses.h)
@@ -52,8 +53,10 @@ struct alignas(64) LinkState {
   CreditReturns credits[kTrafficClasses];
   std::int64_t backlog_total = 0;
   std::int64_t stall_total = 0;
-  // Where packets are marked: wire bytes that wait, packets that came, and those that were marked.
+  // Where packets are marked, or choose their way by it: what waits, in bytes of the wire, or in
+  // blocks of 64 bytes on InfiniBand.
   std::int64_t queued = 0;
+  // Where packets are marked: those that came, and those that were.
   std::int64_t markable = 0;
   std::int64_t marked = 0;
   std::int64_t extra_total = 0;     // bytes of packets beside payload and the headers of all

@@ -188,7 +188,7 @@ void LoadCounter::count_by_nic(const Hop& hop, const ConnectionTraffic& traffic)
     copies_in_[pair(node_of(hop.destination), gpu_of(hop.destination), node_.gpu_count)].add(
         flow_of(traffic, kCopyTrain), 1);
   }
-  if (cluster_.network.routing == Routing::kEcmp) {
+  if (cluster_.network.routing != Routing::kStatic) {
     lay_own_way(hop, traffic.key, flow);
   } else {
     wires_[pair(hop.source_nic, far_nic, cluster_.nodes * node_.nic_count)].add(flow, 1);
@@ -197,8 +197,8 @@ void LoadCounter::count_by_nic(const Hop& hop, const ConnectionTraffic& traffic)
   load_.packets += flow.packets;
 }
 
-// By the way of its queue pair. Of several it is not known here which carries what: counted are the
-// links that all of them cross, the first and the last one.
+// By the way of its queue pair. Of several, or where each packet goes its own, it is not known here
+// which carries what: counted are the links that all of them cross, the first and the last one.
 void LoadCounter::lay_own_way(const Hop& hop, const ConnectionKey& key, const Flow& flow) {
   if (node_.bonded_nics && queue_pairs_ > 1) return;  // none that all of them cross
   const int from = node_of(hop.source);
@@ -209,7 +209,8 @@ void LoadCounter::lay_own_way(const Hop& hop, const ConnectionKey& key, const Fl
   Route back = fabric_.wire(to, hop.destination_nic, from, hop.source_nic,
                             udp_source_port(seed_, key, false, 0, true));
   for (Route* route : {&there, &back}) {
-    if (queue_pairs_ > 1 && route->size() > 2) *route = {route->front(), route->back()};
+    const bool many = queue_pairs_ > 1 || cluster_.network.routing != Routing::kEcmp;
+    if (many && route->size() > 2) *route = {route->front(), route->back()};
   }
   lay_wire(load_.nics[pair(from, hop.source_nic, node_.nic_count)], there, back, flow);
 }

@@ -1,6 +1,7 @@
 #include "sim/lossless_buffers.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/assert.h"
 #include "core/roce_framing.h"
@@ -123,9 +124,11 @@ void LosslessBuffers::leave(LinkId link, std::int64_t now, std::int64_t time, st
   Buffer& emptied = buffer(link);
   if (emptied.storms == 0) emptied.culprit = culprit;
   // Nearly always the last: frames of one link may go out by several.
-  auto place = emptied.leaving.end();
-  while (place != emptied.leaving.begin() && (place - 1)->time > time) --place;
-  emptied.leaving.insert(place, {time, bytes});
+  std::deque<Change>& leaving = emptied.leaving;
+  leaving.push_back({time, bytes});
+  for (std::size_t i = leaving.size() - 1; i > 0 && leaving[i - 1].time > time; --i) {
+    std::swap(leaving[i - 1], leaving[i]);
+  }
   advance(emptied, now);
   ask_again(link);
 }

@@ -70,6 +70,12 @@ struct Message {
   std::int32_t stale = 0;
   bool reading = false;
   bool landed = false;
+  // Where the receiver keeps what comes early: how many of its packets have come; whether the trace
+  // is away with the last of them; and of what stands for packets of another message that are sent
+  // again, that message.
+  std::int32_t come = 0;
+  bool trace_away = false;
+  std::int32_t repeats = kNone;
   std::int64_t resent_before = 0;
   std::int64_t timed_out_before = 0;
   ChainId chain = kNone;

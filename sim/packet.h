@@ -3,6 +3,7 @@
 // Packets and the flows they belong to, as an engine keeps them.
 
 #include <cstdint>
+#include <vector>
 
 #include "sim/fabric.h"
 #include "sim/state_words.h"
@@ -16,6 +17,11 @@ inline constexpr std::int32_t kNone = -1;
 // Packets of one kind between two ends, in order, over one route.
 struct FlowSpec {
   Route route;
+  // More ways that each packet may go instead, all of as many links as `route`, which is way 0 of
+  // them. They part behind their first link; behind the second, way i may go on as way i +
+  // `spines`.
+  std::vector<Route> others;
+  int spines = 1;
   TrafficClass traffic_class = TrafficClass::kPosted;
   std::uint8_t kind = 0;               // for Endpoints
   bool data = false;                   // counts packet hops
@@ -47,7 +53,9 @@ struct alignas(64) Packet {
   bool last_of_message = false;
   bool marked = false;    // ECN: congestion experienced
   bool negative = false;  // an answer: something is missing (NAK)
-  int ingress_copy = 0;   // of the ingress link, counted as the copies of the flow's hops
+  // Such an answer, where the receiver keeps what comes early: so many in a row, from `asked` on.
+  std::int16_t missing = 0;
+  int ingress_copy = 0;  // of the ingress link, counted as the copies of the flow's hops
 };
 static_assert(sizeof(Packet) == 64);
 

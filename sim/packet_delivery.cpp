@@ -43,7 +43,8 @@ void PacketTransport::received(const Packet& packet, std::int64_t delivered) {
   const std::int64_t there = delivered + node_.nic.receive_latency.ps;
   const std::int64_t arrived = contexts_.empty() ? there : find_contexts_of(packet, there);
   if (packet.marked) notify(packet, arrived);
-  const bool held = may_lose(path_of(message(packet.message)));
+  const bool held = numbers(path_of(message(packet.message)));
+  if (held && keeps_early_) return take_early(packet, delivered);
   if (held && !take_in_order(packet, arrived)) return;
   const Message& incoming = message(packet.message);
   if (context_.observation != nullptr && !incoming.credit) {
@@ -90,7 +91,7 @@ void PacketTransport::take(const Packet& packet, std::int64_t arrived) {
 void PacketTransport::acknowledge(const Packet& packet, std::int64_t time) {
   const Message& incoming = message(packet.message);
   const Path& path = path_of(incoming);
-  if (may_lose(path)) return answer(incoming, false, time);
+  if (numbers(path)) return answer(incoming, false, time);
   if (path.flow(FlowKind::kAcknowledge) == kNone) {
     event_for(packet.message, incoming.credit ? RunEvent::kCreditDone : RunEvent::kDataDone, time);
     return;
@@ -110,7 +111,7 @@ void PacketTransport::acknowledged(const Packet& packet, std::int64_t delivered)
   if (!recoveries_.empty()) {
     // It names a queue pair.
     recoveries_[static_cast<std::size_t>(packet.message)].answers.push_back(
-        {packet.asked, packet.negative});
+        {packet.asked, packet.negative, packet.missing});
     context_.engine.schedule(delivered + node_.nic.receive_latency.ps,
                              static_cast<std::uint32_t>(RunEvent::kAnswered), packet.message,
                              packet.message);
@@ -282,10 +283,13 @@ void PacketTransport::deliver_arrival(std::int32_t index, const Completion& comp
   Message& arrived = message(index);
   Trace& parts = context_.engine.trace(arrived.trace);
   const std::int64_t rest = context_.engine.now() - arrived.posted - parts.total();
-  GRADHAUL_ASSERT(rest == 0 || (rest > 0 && path_of(arrived).queue_pairs > 1),
+  const Path& path = path_of(arrived);
+  const bool early = keeps_early_ && numbers(path);
+  GRADHAUL_ASSERT(rest == 0 || (rest > 0 && (path.queue_pairs > 1 || early)),
                   "the parts of a transfer add up to its time");
-  // With several queue pairs it may have waited for the one posted before it.
-  parts.add(path_of(arrived).receiver, Cause::kBusy, rest);
+  // It may have waited for the one posted before it.
+  const Cause overtaken = tells_gaps_ ? Cause::kResent : Cause::kReordered;
+  parts.add(path.receiver, early ? overtaken : Cause::kBusy, rest);
   if (arrived.credit) blame_slot(parts);
   const WiredConnection& wires = connection_of(arrived).wires;
   const int shift = arrived.credit ? context_.engine.copies().minus(0, wires.shift) : wires.shift;

@@ -22,7 +22,7 @@ LinkState initial_state(const Link& link) {
   state.lossless = link.pause.lossless();
   state.drops = link.drop.pool >= 0;
   state.spills = link.pause.spills || link.drop.receive.count > 0;
-  state.marks = link.marks;
+  state.marks = state.counts_queue = link.marks;
   state.loses = link.loses();
   // A loop shorter than the way there cannot be.
   state.return_after_leaving =
@@ -76,28 +76,7 @@ FlowId PacketEngine::add_flow(const FlowSpec& spec) {
   flow.hops = static_cast<std::int32_t>(spec.route.size());
   flow.kind = spec.kind;
   flow.data = spec.data;
-  for (std::size_t i = 0; i < spec.route.size(); ++i) {
-    const RouteHop& hop = spec.route[i];
-    FlowHop added;
-    added.link = hop.link;
-    added.unit = static_cast<std::int32_t>(hop.unit.count);
-    added.overhead = static_cast<std::int32_t>(hop.overhead.count);
-    added.ordinal = flows_on_link_[static_cast<std::size_t>(hop.link)]++;
-    added.copy = hop.copy;
-    added.traffic_class = static_cast<std::uint8_t>(spec.traffic_class);
-    added.data = spec.data;
-    added.notify_start = spec.notify_start && i == 0;
-    added.endpoint_keeps_buffer = spec.endpoint_keeps_buffer;
-    added.first = i == 0;
-    added.last = i + 1 == spec.route.size();
-    if (!added.last) {
-      const RouteHop& next = spec.route[i + 1];
-      const bool slower = fabric_.link(next.link).rate <= fabric_.link(hop.link).rate;
-      added.next_is_slower = slower && next.unit == hop.unit && next.overhead >= hop.overhead;
-      added.next_wants_whole = !slower && fabric_.link(hop.link).network;
-    }
-    hops_.push_back(added);
-  }
+  add_hops(spec, spec.route);
   LinkId feeder = kManyFeeders;
   int feeder_copy = 0;
   if (spec.answers != kNone && length(spec.answers) > 0) {
@@ -109,8 +88,34 @@ FlowId PacketEngine::add_flow(const FlowSpec& spec) {
     feeder = hop.link;
     feeder_copy = hop.copy;
   }
+  add_other_ways(spec, flow);
   flows_.push_back(flow);
   return static_cast<FlowId>(flows_.size() - 1);
+}
+
+void PacketEngine::add_hops(const FlowSpec& spec, const Route& route) {
+  for (std::size_t i = 0; i < route.size(); ++i) {
+    const RouteHop& hop = route[i];
+    FlowHop added;
+    added.link = hop.link;
+    added.unit = static_cast<std::int32_t>(hop.unit.count);
+    added.overhead = static_cast<std::int32_t>(hop.overhead.count);
+    added.ordinal = flows_on_link_[static_cast<std::size_t>(hop.link)]++;
+    added.copy = hop.copy;
+    added.traffic_class = static_cast<std::uint8_t>(spec.traffic_class);
+    added.data = spec.data;
+    added.notify_start = spec.notify_start && i == 0;
+    added.endpoint_keeps_buffer = spec.endpoint_keeps_buffer;
+    added.first = i == 0;
+    added.last = i + 1 == route.size();
+    if (!added.last) {
+      const RouteHop& next = route[i + 1];
+      const bool slower = fabric_.link(next.link).rate <= fabric_.link(hop.link).rate;
+      added.next_is_slower = slower && next.unit == hop.unit && next.overhead >= hop.overhead;
+      added.next_wants_whole = !slower && fabric_.link(hop.link).network;
+    }
+    hops_.push_back(added);
+  }
 }
 
 void PacketEngine::add_feeder(const RouteHop& hop, LinkId feeder, int feeder_copy) {
@@ -255,6 +260,7 @@ void PacketEngine::handle(const Event& event) {
   switch (static_cast<EngineEvent>(kind_of(event))) {
     case EngineEvent::kArrival:
       --link_state(hop_of(packet(index)).link).arriving;
+      if (hop_of(packet(index)).chooses) choose_way(packet(index));
       return arrive(index);
     case EngineEvent::kWake: {
       LinkState& link = link_state(index);
@@ -302,7 +308,8 @@ void PacketEngine::arrive(PacketId id) {
   const int c = hop.traffic_class;
   if (state.drops && c == 0 && !keeps_waiting(id, link)) return;
   if (arrived.trace != kNone) trace(arrived.trace).stalled_at_arrival = stall_total(link);
-  if (state.marks) queue_and_mark(link, arrived);
+  if (state.marks) mark(link, arrived);
+  if (state.counts_queue) state.queued += form_of(hop_of(arrived), arrived).credits;
   if (state.watched) {
     FlowHop& form_hop = hop_of(arrived);
     observer_->on_arrival(link, wire_bytes(hop, arrived, form_of(form_hop, arrived).units), now_);

@@ -30,6 +30,7 @@
 //    it leave one by one as they come.
 //  - An Ethernet port that nobody pauses, or not in time, drops what does not fit into a buffer
 //    (sim/dropping_buffers.h), as it comes to wait or as it starts on the link to there.
+//  - Where a packet may go several ways, the switch chooses when it comes (sim/packet_ways.cpp).
 //  - A packet that a link loses (sim/link_losses.h) is on it as long as any other. The far end
 //    drops it, and its buffer is free at once.
 
@@ -160,6 +161,10 @@ class PacketEngine {
   // The link's resource, and which copy of the link it is, as the flow counts copies.
   ResourceId resource_of(FlowId flow, int hop) const { return resource_of(hop_of(flow, hop)); }
   int copy_of(FlowId flow, int hop) const { return hop_of(flow, hop).copy; }
+  // Of a packet that has come to its end: the last link but one that it came by.
+  LinkId link_before_last(const Packet& delivered) const {
+    return hops_[static_cast<std::size_t>(delivered.hop - 1)].link;
+  }
   const Copies& copies() const { return copies_; }
   // Hops that were simulated, and those of repeated periods.
   std::int64_t packet_hops() const { return packet_hops_; }
@@ -187,10 +192,12 @@ class PacketEngine {
     std::int32_t first_hop = 0;
     std::int32_t hops = 0;
     std::int64_t next_sequence = 0;
+    std::int16_t ways = 1;
+    std::int16_t spines = 1;
     std::uint8_t kind = 0;
     bool data = false;
   };
-  // One link of one flow; those of a flow follow each other.
+  // One link of one flow; those of a flow follow each other, way by way.
   struct alignas(64) FlowHop {
     LinkId link = kNoLink;
     std::int32_t unit = 0;
@@ -207,6 +214,7 @@ class PacketEngine {
     bool next_is_slower : 1 =
         true;  // the next link takes as long or longer: no waiting for the tail
     bool next_wants_whole : 1 = false;
+    bool chooses : 1 = false;  // the switch before it may take another way
     TrainForm form;
   };
   static_assert(sizeof(FlowHop) == 64);
@@ -228,6 +236,11 @@ class PacketEngine {
   void handle(const Event& event);
   void begin_round();
   void arrive(PacketId id);
+  void add_hops(const FlowSpec& spec, const Route& route);
+  void add_other_ways(const FlowSpec& spec, Flow& flow);
+  void choose_way(Packet& packet);
+  bool is_down(LinkId link) const;
+  std::int64_t load_of(LinkId link) const;
   void add_feeder(const RouteHop& hop, LinkId feeder, int feeder_copy);
   const FlowHop& hop_of(FlowId flow, int hop) const {
     return hops_[static_cast<std::size_t>(flows_[static_cast<std::size_t>(flow)].first_hop + hop)];
@@ -261,7 +274,7 @@ class PacketEngine {
   bool keeps_waiting(PacketId id, LinkId link);
   bool fill_buffers(LinkId link, Packet& started, std::int64_t serialisation);
   void discard(PacketId id, LinkId link);
-  void queue_and_mark(LinkId link, Packet& arrived);
+  void mark(LinkId link, Packet& arrived);
   void ask_for_looks();
   void look_at_buffer(LinkId link);
   void send_pause(const LosslessBuffers::Order& order);
@@ -300,7 +313,8 @@ class PacketEngine {
   DroppingBuffers dropping_;
   LinkLosses losses_;
   std::uint64_t seed_ = 1;
-  std::vector<LinkId> pause_ways_;  // by link
+  std::vector<std::int64_t> choices_;  // by the first link there is to choose; none where no way is
+  std::vector<LinkId> pause_ways_;     // by link
   std::vector<LosslessBuffers::Order> orders_;
   std::vector<LinkState> states_;
   std::vector<Flow> flows_;

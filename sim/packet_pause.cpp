@@ -11,7 +11,7 @@ namespace gradhaul {
 
 // Looks at what waits when the packet comes. Draws are hashes of link and packet, so that they do
 // not depend on what else is drawn.
-void PacketEngine::queue_and_mark(LinkId link, Packet& arrived) {
+void PacketEngine::mark(LinkId link, Packet& arrived) {
   LinkState& state = link_state(link);
   const CongestionControl& rules = fabric_.cluster().network.congestion;
   if (arrived.payload > 0) {
@@ -26,7 +26,6 @@ void PacketEngine::queue_and_mark(LinkId link, Packet& arrived) {
     if (marks && !arrived.marked) ++state.marked;
     arrived.marked = arrived.marked || marks;
   }
-  state.queued += form_of(hop_of(arrived), arrived).credits;
 }
 
 void PacketEngine::ask_for_looks() {

@@ -10,7 +10,12 @@
 namespace gradhaul {
 
 void PacketTransport::add_recoveries(const Wiring& wiring) {
-  if (!may_lose_packets(context_.fabric.cluster())) return;
+  const Cluster& cluster = context_.fabric.cluster();
+  if (!numbers_packets(cluster)) return;
+  const NicModel& nic = node_.nic;
+  // Only where the network spreads packets is a gap no loss.
+  tells_gaps_ = !spreads_packets(cluster) || nic.out_of_order == OutOfOrder::kNak;
+  keeps_early_ = !tells_gaps_ || nic.retransmission == Retransmission::kSelectiveRepeat;
   recoveries_.resize(queue_pairs_.size());
   recovery_counts_.resize(injectors_.size());
   for (const WiredConnection& wired : wiring.connections) {
@@ -28,7 +33,7 @@ void PacketTransport::add_recoveries(const Wiring& wiring) {
 // The NIC knows of the message. What it met until then is settled, however often it is sent.
 void PacketTransport::number_packets(std::int32_t index) {
   Message& ready = message(index);
-  if (!may_lose(path_of(ready))) return;
+  if (!numbers(path_of(ready))) return;
   QueuePairRecovery& pair = recovery_of(ready);
   const std::int32_t mtu =
       injectors_[static_cast<std::size_t>(path_of(ready).injector)].packet_payload;
@@ -53,8 +58,14 @@ void PacketTransport::note_begun(const Message& sending, std::int64_t now) {
       injectors_[static_cast<std::size_t>(path_of(sending).injector)].packet_payload;
   if (sending.asked % mtu != 0) return;
   QueuePairRecovery& pair = recovery_of(sending);
-  GRADHAUL_ASSERT(pair.begun() == sending.first_packet + sending.asked / mtu,
-                  "packets are begun in the order of their numbers");
+  const std::int32_t number = sending.first_packet + sending.asked / mtu;
+  if (sending.repeats != kNone) {
+    if (number >= pair.acknowledged) {
+      pair.asked_at[static_cast<std::size_t>(number - pair.acknowledged)] = now;
+    }
+    return;
+  }
+  GRADHAUL_ASSERT(pair.begun() == number, "packets are begun in the order of their numbers");
   pair.asked_at.push_back(now);
 }
 
@@ -63,7 +74,8 @@ void PacketTransport::note_on_wire(Message& sending, Packet& packet, std::int64_
   const Path& path = path_of(sending);
   const Injector& injector = injectors_[static_cast<std::size_t>(path.injector)];
   packet.asked = sending.first_packet + sending.sent / injector.packet_payload;
-  ++sending.holders;
+  if (sending.repeats != kNone) packet.message = sending.repeats;
+  ++message(packet.message).holders;
   if (packet.asked < pair.furthest) ++counts_at(path.injector).retransmitted;
   pair.furthest = std::max(pair.furthest, packet.asked + 1);
   if (pair.deadline == INT64_MAX) watch_timer(path.first_queue_pair + sending.queue_pair, ready);
@@ -100,7 +112,7 @@ bool PacketTransport::take_in_order(const Packet& packet, std::int64_t arrived) 
 
 void PacketTransport::drop_packet(const Packet& packet, std::int64_t arrived) {
   context_.engine.release(packet, arrived, path_of(message(packet.message)).receiver);
-  if (packet.trace != kNone) context_.engine.drop_trace(packet.trace);
+  settle_trace(packet);
   let_go(packet.message);
 }
 
@@ -108,7 +120,7 @@ void PacketTransport::on_loss(const Packet& packet, LinkId link) {
   switch (static_cast<FlowKind>(context_.engine.kind(packet.flow))) {
     case FlowKind::kWire:
       recovery_of(message(packet.message)).lost_on = link;
-      if (packet.trace != kNone) context_.engine.drop_trace(packet.trace);
+      settle_trace(packet);
       return let_go(packet.message);
     case FlowKind::kAcknowledge:
       recoveries_[static_cast<std::size_t>(packet.message)].lost_on = link;
@@ -119,18 +131,23 @@ void PacketTransport::on_loss(const Packet& packet, LinkId link) {
 }
 
 void PacketTransport::answer(const Message& incoming, bool negative, std::int64_t time) {
+  send_answer(incoming, {recovery_of(incoming).expected, negative}, time);
+}
+
+void PacketTransport::send_answer(const Message& incoming, const QueuePairRecovery::Answer& answer,
+                                  std::int64_t time) {
   const Path& path = path_of(incoming);
   const std::int32_t number = path.first_queue_pair + incoming.queue_pair;
-  QueuePairRecovery& pair = recovery_of(incoming);
   if (path.flow(FlowKind::kAcknowledge) == kNone) {
-    pair.answers.push_back({pair.expected, negative});
+    recovery_of(incoming).answers.push_back(answer);
     context_.engine.schedule(time, static_cast<std::uint32_t>(RunEvent::kAnswered), number, number);
     return;
   }
   Packet sent;
   sent.message = number;
-  sent.asked = pair.expected;
-  sent.negative = negative;
+  sent.asked = answer.expected;
+  sent.negative = answer.negative;
+  sent.missing = static_cast<std::int16_t>(answer.missing);
   sent.extra = kAethBytes.count;
   context_.engine.send(path.flow(FlowKind::kAcknowledge, incoming.queue_pair), sent, time);
 }
@@ -142,6 +159,10 @@ void PacketTransport::answered(std::int32_t queue_pair) {
   pair.answers.pop_front();
   const std::int64_t now = context_.engine.now();
   const std::int32_t injector = queue_pairs_[static_cast<std::size_t>(queue_pair)].injector;
+  if (heard.missing > 0) {
+    ++counts_at(injector).packet_seq_err;
+    return repeat(queue_pair, heard.expected, heard.missing);
+  }
   if (heard.expected > pair.acknowledged) {
     const bool ahead = heard.expected > pair.begun();
     const std::int32_t known = std::min(heard.expected, pair.begun()) - pair.acknowledged;
@@ -197,6 +218,9 @@ void PacketTransport::try_again(std::int32_t queue_pair, Cause cause) {
   const std::int64_t lost = context_.engine.now() - pair.asked_at.front();
   (cause == Cause::kResent ? pair.resent : pair.timed_out) += lost;
   pair.deadline = INT64_MAX;
+  if (keeps_early_) {
+    return repeat(queue_pair, pair.acknowledged, pair.furthest - pair.acknowledged);
+  }
   send_from(queue_pair, pair.acknowledged);
   transmit(queue_pairs_[static_cast<std::size_t>(queue_pair)].injector);
 }
@@ -258,7 +282,7 @@ void PacketTransport::throw_away(std::int32_t index, const Packet& packet, std::
 
 // A message is known as long as anything of it is read.
 void PacketTransport::begin_reading(Message& asking) {
-  if (asking.reading || !may_lose(path_of(asking))) return;
+  if (asking.reading || !numbers(path_of(asking))) return;
   asking.reading = true;
   ++asking.holders;
 }

@@ -197,7 +197,7 @@ void PacketEngine::start(LinkId link, PacketId id) {
   started.ingress = link;
   started.ingress_units = static_cast<std::int16_t>(guarded ? form.credits : 0);
   started.ingress_copy = hop.copy;
-  if (state.marks) state.queued -= form.credits;
+  if (state.counts_queue) state.queued -= form.credits;
   const bool lost = state.ethernet && c == 0 && !fill_buffers(link, started, serialisation);
   if (hop.notify_start) {
     const Packet copy = started;

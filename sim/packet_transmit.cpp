@@ -108,7 +108,7 @@ void PacketTransport::transmit(std::int32_t injector) {
     if (sending.asked == 0) sender.next_message = now + sender.message_gap;
     sender.active.pop_front();
     if (!reactions_.empty() && payload > 0) pace(number, payload, now);
-    if (may_lose(path_of(sending))) note_begun(sending, now);
+    if (numbers(path_of(sending))) note_begun(sending, now);
     QueuePair& pair = queue_pairs_[static_cast<std::size_t>(number)];
     const bool last = sending.credit || sending.asked + payload == sending.amount;
     if (last) {
@@ -134,7 +134,7 @@ void PacketTransport::blame_wait_in_nic(Message& sending, const Injector& inject
   if (waited == 0) return;
   Trace& parts = engine.trace(sending.trace);
   const Path& path = path_of(sending);
-  if (may_lose(path)) waited -= blame_losses(sending, waited);
+  if (numbers(path)) waited -= blame_losses(sending, waited);
   if (injector.out == kNoLink) {
     parts.add(path.sender, Cause::kBusy, waited);
     return;
@@ -262,9 +262,17 @@ void PacketTransport::put_on_wire(std::int32_t index, std::int64_t payload, std:
   Packet packet;
   packet.message = index;
   packet.payload = static_cast<std::int32_t>(payload);
-  packet.last_of_message = sending.credit || sending.sent + payload == sending.amount;
+  const bool ends = sending.credit || sending.sent + payload == sending.amount;
+  bool begins = sending.sent == 0;
+  packet.last_of_message = ends;
+  if (sending.repeats != kNone) {
+    const Message& whole = message(sending.repeats);
+    begins = begins && sending.first_packet == whole.first_packet;
+    packet.last_of_message =
+        ends && sending.first_packet + sending.packets == whole.first_packet + whole.packets;
+  }
   if (path.kind == PathKind::kNic && !free_control_) {
-    if (sending.sent == 0) packet.extra = kRethBytes.count;
+    if (begins) packet.extra = kRethBytes.count;
     if (packet.last_of_message)
       packet.extra = static_cast<std::int16_t>(packet.extra + kImmediateBytes.count);
   }
@@ -273,15 +281,18 @@ void PacketTransport::put_on_wire(std::int32_t index, std::int64_t payload, std:
     context_.ports->on_wire({index, path.flow(FlowKind::kWire, pair), path.first_queue_pair + pair,
                              packet.payload, sending.sent == 0, packet.last_of_message});
   }
-  if (may_lose(path)) note_on_wire(sending, packet, ready);
+  if (numbers(path)) note_on_wire(sending, packet, ready);
   sending.sent += static_cast<std::int32_t>(payload);
   if (packet.last_of_message && !sending.landed) {
     packet.trace = sending.trace;
+    sending.trace_away = keeps_early_ && numbers(path);
     context_.engine.trace(sending.trace)
         .add(path.sender, Cause::kLatency, injector.transmit_latency);
   }
   if (path.kind == PathKind::kNic && !sending.credit) ++packets_;
+  const bool repeated = sending.repeats != kNone;
   send(path, out_kind(path), packet, ready, sending.queue_pair);
+  if (repeated && ends) end_repeat(index);
 }
 
 void PacketTransport::on_first_start(const Packet& packet, std::int64_t /*now*/) {

@@ -196,17 +196,20 @@ void PacketTransport::send(const Path& path, FlowKind kind, const Packet& packet
   context_.engine.send(path.flow(kind, queue_pair), packet, ready);
 }
 
-std::int32_t PacketTransport::add_message(std::int32_t connection, const WriteRequest& request) {
-  std::int32_t index = 0;
+std::int32_t PacketTransport::take_message() {
   if (free_messages_.empty()) {
-    index = static_cast<std::int32_t>(messages_.size());
     messages_.emplace_back();
-  } else {
-    index = free_messages_.back();
-    free_messages_.pop_back();
+    return static_cast<std::int32_t>(messages_.size() - 1);
   }
+  const std::int32_t index = free_messages_.back();
+  free_messages_.pop_back();
+  message(index) = Message{};
+  return index;
+}
+
+std::int32_t PacketTransport::add_message(std::int32_t connection, const WriteRequest& request) {
+  const std::int32_t index = take_message();
   Message& added = message(index);
-  added = Message{};
   added.connection = connection;
   ++connection_of(added).outstanding;
   added.credit = request.kind == WriteKind::kCredit;

@@ -134,6 +134,7 @@ class PacketTransport {
   std::int32_t take_connection(SimulatedConnection connection);
 
   void post(Rank rank, const WriteRequest& request);
+  std::int32_t take_message();
   std::int32_t add_message(std::int32_t connection, const WriteRequest& request);
   void add_post_cost(Message& message, std::int64_t from, std::int32_t index);
   std::int64_t add_flag(Message& message, const Path& path, std::int64_t from);
@@ -178,7 +179,7 @@ class PacketTransport {
   void copy_asked(const Packet& packet, std::int64_t delivered);
   void copied_in(const Packet& packet, std::int64_t delivered);
 
-  bool may_lose(const Path& path) const {
+  bool numbers(const Path& path) const {
     return !recoveries_.empty() && path.kind == PathKind::kNic;
   }
   QueuePairRecovery& recovery_of(const Message& m) {
@@ -188,8 +189,19 @@ class PacketTransport {
   void note_begun(const Message& message, std::int64_t now);
   void note_on_wire(Message& message, Packet& packet, std::int64_t ready);
   bool take_in_order(const Packet& packet, std::int64_t arrived);
+  void take_early(const Packet& packet, std::int64_t delivered);
+  bool note_early(const Packet& packet, std::int64_t arrived);
+  void note_gap(const Packet& packet, std::int64_t arrived);
+  void complete(const Packet& last, std::int64_t arrived);
+  void blame_late(const Message& message, const Packet& last, std::int64_t late);
+  void settle_trace(const Packet& packet);
+  void repeat(std::int32_t queue_pair, std::int32_t first, std::int32_t count);
+  std::int32_t add_repeat(std::int32_t message, std::int32_t first, std::int32_t end);
+  void end_repeat(std::int32_t index);
   void drop_packet(const Packet& packet, std::int64_t arrived);
   void answer(const Message& message, bool negative, std::int64_t time);
+  void send_answer(const Message& message, const QueuePairRecovery::Answer& answer,
+                   std::int64_t time);
   void answered(std::int32_t queue_pair);
   void add_recoveries(const Wiring& wiring);
   void take(const Packet& packet, std::int64_t arrived);
@@ -283,6 +295,8 @@ class PacketTransport {
   std::vector<QueuePairRecovery> recoveries_;    // by queue pair; none where nothing is lost
   std::vector<RecoveryCounts> recovery_counts_;  // by NIC; none where nothing is lost
   std::vector<NicContexts> contexts_;            // by NIC; none where each holds all it needs
+  bool tells_gaps_ = true;
+  bool keeps_early_ = false;
   std::vector<Message> messages_;
   std::vector<std::int32_t> free_messages_;
   Trace scratch_;

@@ -46,7 +46,7 @@ PacketWorld::PacketWorld(const PredictionRequest& request, const Fabric& fabric,
                    request.communication.protocol,
                    thread_costs(request.communication, size_of(request.workload.datatype) * count));
   observe(count);
-  if (request.stepping == Stepping::kAuto) {
+  if (request.stepping == Stepping::kAuto && !plan_.misses_contexts) {
     const auto stations = plan_stations(request, fabric, plan_.wiring, transport_->out_injectors());
     if (stations) {
       engine_.step_by_stations(*stations, static_cast<std::uint32_t>(RunEvent::kInjectorWake));
@@ -60,7 +60,7 @@ PacketWorld::PacketWorld(const PredictionRequest& request, const Fabric& fabric,
   incomplete_ = not_begun_ = static_cast<Rank>(engines_.size());
   engine_.draw_by(request.seed);
   // Draws, and rates that grow with time, do not recur.
-  const bool draws = request.cluster.network.congestion.dcqcn || may_lose_packets(request.cluster);
+  const bool draws = request.cluster.network.congestion.dcqcn || numbers_packets(request.cluster);
   const bool recurs = !draws && !plan_.misses_contexts;
   if (request.skip_recurrences && recurs && !plan_.schedule->crosses_channels()) {
     recurrence_.emplace(RunState{engine_, *transport_, *kernels_, memory_, blame_, engines_});
@@ -279,7 +279,7 @@ std::vector<TracePart> PacketWorld::critical_path() const {
 }
 
 void PacketWorld::check() const {
-  const bool lossy = may_lose_packets(request_.cluster);
+  const bool lossy = numbers_packets(request_.cluster);
   // What was sent again without need may still be on its way.
   GRADHAUL_ASSERT(
       lossy ? transport_->all_accepted() : engine_.payload_sent() == engine_.payload_delivered(),

@@ -14,6 +14,15 @@
 //    one that is not acknowledged. The timer runs from the packet that is handed to the wire first,
 //    and anew whenever more is acknowledged. As often as `retry` says in a row without that, and
 //    the run fails.
+//
+// A receiver that keeps what comes early (selective repeat; or because the network lets packets
+// overtake each other, and it places them) knows which packets it has. A message is complete when
+// all of it has come; answers say up to where nothing is missing.
+//
+//  - Where a gap means a loss, each new one is told of once, with its packets, and these alone are
+//    sent again, before what waits. Where it does not, nobody is told.
+//  - Who waits in vain cannot know what has come: all that is not acknowledged is sent again, and
+//    what comes a second time is dropped.
 
 #include <cstdint>
 #include <deque>
@@ -25,8 +34,9 @@ namespace gradhaul {
 
 struct QueuePairRecovery {
   struct Answer {
-    std::int32_t expected = 0;  // everything before has come
+    std::int32_t expected = 0;  // everything before has come, but see Packet::missing
     bool negative = false;      // and something behind it
+    std::int32_t missing = 0;
   };
   // Fixed:
   std::int64_t patience = INT64_MAX;  // ps
@@ -46,6 +56,7 @@ struct QueuePairRecovery {
   std::deque<Answer> answers;         // on the way through its NIC
   // Of the receiver:
   std::int32_t expected = 0;
+  std::deque<bool> early;     // of each packet from there to the last that has come: whether it has
   bool told = false;          // of the gap that there is
   std::int64_t accepted = 0;  // payload
 

@@ -22,7 +22,7 @@ constexpr std::int64_t kStalledFor = 1'000'000'000'000;  // 1 s
 std::int64_t stalled_for(const Fabric& fabric, const TaskGraph& graph) {
   std::int64_t longest = 0;
   for (const Communicator& of : graph.communicators) {
-    if (!may_lose_packets(fabric.cluster()) || of.communication.timeout == 0) continue;
+    if (!numbers_packets(fabric.cluster()) || of.communication.timeout == 0) continue;
     longest =
         std::max(longest, (of.communication.retry + 2) * ack_timeout(of.communication.timeout));
   }

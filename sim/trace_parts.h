@@ -29,6 +29,7 @@ enum class Cause : std::uint8_t {
   kSlowed,        // its kernels had to share the GPU with those of collectives
   kResent,        // what was sent in vain after a packet was lost, until its sender was told so
   kAckTimeout,    // until the sender stopped waiting to be told
+  kReordered,     // for what was overtaken on other ways of the network
   kStaging,       // starting a copy between GPU and host memory
   kThread,        // a communication thread works, or has something else to do first
   kWakeUp,        // an interrupt, until the thread runs
@@ -37,7 +38,7 @@ enum class Cause : std::uint8_t {
   kContext,       // a NIC fetches the context of a queue pair or of a memory region
   kQueuePair,     // one queue pair takes no more work requests a second
 };
-inline constexpr int kCauses = 23;
+inline constexpr int kCauses = 24;
 const char* name_of(Cause cause);
 
 struct TracePart {

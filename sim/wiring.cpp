@@ -191,22 +191,27 @@ void WiringBuilder::add_wires(const ConnectionKey& key, const Hop& hop, bool cre
   const int from = node_of(hop.source);
   const int to = node_of(hop.destination);
   if (cluster_.network.routing == Routing::kEcmp) path.ways = path.queue_pairs;
+  const auto add = [&](FlowKind kind, std::vector<Route> ways, bool data, int pair) {
+    Route first = std::move(ways.front());
+    ways.erase(ways.begin());
+    const FlowId flow = add_flow_of(key, credit, std::move(first), kind, data, pair);
+    FlowSpec& spec = drafts_[static_cast<std::size_t>(flow)].spec;
+    spec.others = std::move(ways);
+    spec.spines = std::max(1, cluster_.network.topology.spines);
+    path.flows[static_cast<std::size_t>(kind)] = flow;
+  };
   // Flows of later queue pairs follow in their numbers, since nothing else tells them apart.
   for (int pair = path.ways - 1; pair >= 0; --pair) {
     const auto port = [&](bool answers) {
       return udp_source_port(settings_.seed, key, credit, pair, answers);
     };
-    Route there = fabric_.wire(from, hop.source_nic, to, hop.destination_nic, port(false));
-    path.flows[static_cast<std::size_t>(FlowKind::kWire)] =
-        add_flow_of(key, credit, std::move(there), FlowKind::kWire, !credit, pair);
+    add(FlowKind::kWire, fabric_.ways(from, hop.source_nic, to, hop.destination_nic, port(false)),
+        !credit, pair);
     if (free_control_) continue;
-    Route back = fabric_.wire(to, hop.destination_nic, from, hop.source_nic, port(true));
-    if (cluster_.network.congestion.dcqcn) {
-      path.flows[static_cast<std::size_t>(FlowKind::kNotify)] =
-          add_flow_of(key, credit, back, FlowKind::kNotify, false, pair);
-    }
-    path.flows[static_cast<std::size_t>(FlowKind::kAcknowledge)] =
-        add_flow_of(key, credit, std::move(back), FlowKind::kAcknowledge, false, pair);
+    const std::vector<Route> back =
+        fabric_.ways(to, hop.destination_nic, from, hop.source_nic, port(true));
+    if (cluster_.network.congestion.dcqcn) add(FlowKind::kNotify, back, false, pair);
+    add(FlowKind::kAcknowledge, back, false, pair);
   }
 }
 

@@ -37,7 +37,7 @@ WorldPlan plan_world(const PredictionRequest& request, const Fabric& fabric,
   // Copies of a port that shares its buffer with others are not looked at one by one.
   const bool shares_buffers = request.cluster.network.pause.alpha > 0;
   // Nor are copies drawn alike.
-  const bool draws = request.cluster.network.congestion.dcqcn || may_lose_packets(request.cluster);
+  const bool draws = request.cluster.network.congestion.dcqcn || numbers_packets(request.cluster);
   plan.misses_contexts = may_miss_contexts(plan.wiring, request.cluster);
   const bool even =
       !shares_buffers && !draws && !plan.misses_contexts && !plan.schedule->crosses_channels();

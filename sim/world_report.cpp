@@ -61,7 +61,7 @@ void add_notifications(const FinishedRun& world, std::map<std::string, PortCount
 void add_losses(const FinishedRun& world, std::map<std::string, PortCounters>& ports) {
   const Fabric& fabric = world.fabric();
   const Cluster& cluster = fabric.cluster();
-  if (!may_lose_packets(cluster)) return;
+  if (!numbers_packets(cluster)) return;
   for (std::size_t i = 0; i < fabric.links().size(); ++i) {
     const LinkState& state = world.link(static_cast<LinkId>(i));
     if (state.discarded > 0) ports[fabric.links()[i].port].tx_discards += state.discarded;

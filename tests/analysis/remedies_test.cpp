@@ -77,6 +77,35 @@ TEST(Remedies, PausesWhereBuffersDrop) {
   EXPECT_EQ(dropping.remedies().front().at_most, 900_us);
 }
 
+TEST(Remedies, KnowWhatSendsLessAgain) {
+  Case asked("nic", {{"leaf0-spine0", "retransmission", 900_us}, {"", "latency", 100_us}});
+  asked.cluster.nodes = 4;
+  EXPECT_THAT(asked.knobs(), Not(Contains(Knob::kSelectiveRepeat)));
+  EXPECT_THAT(asked.knobs(), Not(Contains(Knob::kPlacement)));
+  asked.cluster.faults.errors = {{"node0.nic0", 1e-9, 0}};
+  EXPECT_THAT(asked.knobs(), Contains(Knob::kSelectiveRepeat));
+  asked.cluster.node.nic.retransmission = Retransmission::kSelectiveRepeat;
+  EXPECT_THAT(asked.knobs(), Not(Contains(Knob::kSelectiveRepeat)));
+  asked.cluster.faults = {};
+  asked.cluster.network.topology.leaves = 2;
+  asked.cluster.network.topology.uplinks_per_leaf = 2;
+  asked.cluster.network.routing = Routing::kSpray;
+  EXPECT_THAT(asked.knobs(), Not(Contains(Knob::kPlacement)));
+  asked.cluster.node.nic.out_of_order = OutOfOrder::kNak;
+  EXPECT_EQ(asked.knobs().front(), Knob::kPlacement);
+}
+
+// Where leaves have several uplinks and one of them limits.
+TEST(Remedies, KnowOtherWays) {
+  Case meeting("leaf0-spine0", {{"leaf0-spine0", "busy", 900_us}, {"", "latency", 100_us}});
+  EXPECT_THAT(meeting.knobs(), Not(Contains(Knob::kAdaptiveRouting)));
+  meeting.cluster.network.topology.leaves = 2;
+  meeting.cluster.network.topology.uplinks_per_leaf = 2;
+  EXPECT_THAT(meeting.knobs(), Contains(Knob::kAdaptiveRouting));
+  meeting.cluster.network.routing = Routing::kAdaptive;
+  EXPECT_THAT(meeting.knobs(), Not(Contains(Knob::kAdaptiveRouting)));
+}
+
 // What sends data through the host is worth knowing as faults are, where it is in use.
 TEST(Remedies, KnowTheWayThroughTheHost) {
   Case staged("node0.sw0", {{"node0.sw0", "busy", 900_us}, {"", "starting copies", 100_us}});

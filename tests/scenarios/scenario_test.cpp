@@ -106,6 +106,23 @@ TEST(Scenario, DefaultsOfNetworksAreThoseOfTheStructs) {
   EXPECT_EQ(network.credit_return, plain.credit_return);
 }
 
+TEST(Scenario, ReadsRoutingAndRecovery) {
+  const Scenario usual = good(kSmallScenario);
+  EXPECT_EQ(usual.cluster.network.routing, Routing::kStatic);
+  EXPECT_EQ(usual.cluster.node.nic.out_of_order, OutOfOrder::kPlace);
+  EXPECT_EQ(usual.cluster.node.nic.retransmission, Retransmission::kGoBackN);
+  const auto with = [](const std::string& setting) {
+    return good(kSmallScenario, {"cluster.network=roce", setting}).cluster;
+  };
+  EXPECT_EQ(with("cluster.network.routing=adaptive").network.routing, Routing::kAdaptive);
+  EXPECT_EQ(with("cluster.network.routing=spray").network.routing, Routing::kSpray);
+  EXPECT_EQ(with("cluster.network.routing=static").network.routing, Routing::kStatic);
+  EXPECT_EQ(with("cluster.node.nics.model.out_of_order=nak").node.nic.out_of_order,
+            OutOfOrder::kNak);
+  EXPECT_EQ(with("cluster.node.nics.model.retransmission=selective_repeat").node.nic.retransmission,
+            Retransmission::kSelectiveRepeat);
+}
+
 TEST(Scenario, ReadsNodesByName) {
   const Cluster cluster = good(kSmallScenario).cluster;
   const Node& node = cluster.node;

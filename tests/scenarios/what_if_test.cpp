@@ -16,7 +16,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-constexpr int kKnobs = static_cast<int>(Knob::kLossless) + 1;
+constexpr int kKnobs = static_cast<int>(Knob::kSelectiveRepeat) + 1;
 
 struct Turned {
   WhatIf what;
@@ -131,6 +131,26 @@ TEST(WhatIf, LosslessIsWhateverIsNot) {
                    .cluster.network.pause.headroom);
   EXPECT_THAT(what_if(Knob::kLossless, good(kSmallScenario, {roce}), 16).obstacle,
               HasSubstr("drops"));
+}
+
+TEST(WhatIf, RoutingAndRecovery) {
+  const std::vector<std::string> leaves{"cluster.network=roce-rails",
+                                        "cluster.network.topology.kind=leaf_spine",
+                                        "cluster.network.topology.switch_ports=24"};
+  EXPECT_EQ(turned(Knob::kAdaptiveRouting, leaves).after.cluster.network.routing,
+            Routing::kAdaptive);
+  EXPECT_THAT(what_if(Knob::kAdaptiveRouting, good(kSmallScenario), 16).obstacle,
+              HasSubstr("one way"));
+  std::vector<std::string> asking = leaves;
+  asking.emplace_back("cluster.network.routing=spray");
+  asking.emplace_back("cluster.node.nics.model.out_of_order=nak");
+  EXPECT_EQ(turned(Knob::kPlacement, asking).after.cluster.node.nic.out_of_order,
+            OutOfOrder::kPlace);
+  EXPECT_EQ(turned(Knob::kSelectiveRepeat, asking).after.cluster.node.nic.retransmission,
+            Retransmission::kSelectiveRepeat);
+  for (const Knob knob : {Knob::kPlacement, Knob::kSelectiveRepeat}) {
+    EXPECT_THAT(what_if(knob, good(kSmallScenario), 16).obstacle, HasSubstr("no NIC"));
+  }
 }
 
 TEST(WhatIf, UplinksFollowOversubscription) {

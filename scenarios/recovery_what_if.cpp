@@ -1,0 +1,56 @@
+#include "scenarios/recovery_what_if.h"
+
+#include "core/packet_loss.h"
+#include "scenarios/lossy_network.h"
+
+namespace gradhaul {
+namespace {
+
+WhatIf turned(Knob knob, std::string change, std::string setting, std::string obstacle) {
+  WhatIf result{knob, std::move(change), {}, std::move(obstacle)};
+  if (result.obstacle.empty()) result.settings.push_back(std::move(setting));
+  return result;
+}
+
+WhatIf adaptive_routing(const Network& network) {
+  const Topology& topology = network.topology;
+  std::string obstacle;
+  if (network.routing == Routing::kAdaptive) {
+    obstacle = "each packet has its own way already";
+  } else if (network.kind == NetworkKind::kIdeal || topology.leaves < 2 ||
+             topology.uplinks_per_leaf < 2) {
+    obstacle = "there is one way between any two NICs";
+  }
+  return turned(Knob::kAdaptiveRouting, "switches that send each packet by the least loaded uplink",
+                "cluster.network.routing=adaptive", obstacle);
+}
+
+}  // namespace
+
+std::optional<WhatIf> recovery_what_if(Knob knob, const Scenario& scenario) {
+  const Cluster& cluster = scenario.cluster;
+  const NicModel& nic = cluster.node.nic;
+  switch (knob) {
+    case Knob::kLossless:
+      return made_lossless(scenario);
+    case Knob::kAdaptiveRouting:
+      return adaptive_routing(cluster.network);
+    case Knob::kPlacement: {
+      const bool asks = spreads_packets(cluster) && nic.out_of_order == OutOfOrder::kNak;
+      return turned(knob, "NICs that place packets as they come instead of asking for them again",
+                    "cluster.node.nics.model.out_of_order=place",
+                    asks ? "" : "no NIC takes packets out of order for lost ones");
+    }
+    case Knob::kSelectiveRepeat: {
+      const bool goes_back =
+          numbers_packets(cluster) && nic.retransmission == Retransmission::kGoBackN;
+      return turned(knob, "NICs that send again what is missing, and not all behind it",
+                    "cluster.node.nics.model.retransmission=selective_repeat",
+                    goes_back ? "" : "no NIC sends anything again but what is missing");
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace gradhaul
