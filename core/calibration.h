@@ -19,8 +19,8 @@ enum class CalibrationKind : std::uint8_t {
   kRegistration,  // of memory for RDMA
   kReduce,        // adding up a slice of that size
   kCopy,          // within memory, reading and writing that many bytes
-  kStep,          // a slice of that size in a ring all_reduce of two ranks: two writes and a sum,
-                  // what all ranks' threads do of it included
+  kStep,          // a slice of that size in one step of a ring all_reduce of all ranks, what their
+                  // threads do of it included
 };
 
 struct CalibrationSettings {
@@ -42,7 +42,7 @@ struct CalibrationSample {
   Duration high{};
   int repetitions = 0;
 
-  // Bytes a second; and of `low`, which is more, and of `high`.
+  // Bytes a second, of the median.
   double bandwidth() const { return static_cast<double>(size.count) / median.seconds(); }
 };
 
