@@ -24,7 +24,7 @@ const ResourceUse* find_resource(std::string_view name, const std::vector<Resour
 
 // "its wire carries data"
 std::string_view what_it_does(std::string_view kind) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kActions{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kActions{
       {{"nic", "its wire carries data"},
        {"pcie", "its PCIe link carries data"},
        {"pcie_uplink", "the uplink of this PCIe switch carries data"},
@@ -33,6 +33,7 @@ std::string_view what_it_does(std::string_view kind) {
        {"nvlink", "its NVLink carries data"},
        {"reduce", "its reduce kernels are at work"},
        {"memory", "its memory is at work"},
+       {"thread", "the CPU copies its data, and works through TCP,"},
        {"network", "this part of the network carries data"}}};
   for (const auto& [name, action] : kActions) {
     if (name == kind) return action;

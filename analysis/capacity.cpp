@@ -35,7 +35,7 @@ std::string framed(BitRate rate, Bytes payload, Bytes overhead, std::string_view
 
 std::string wire(BitRate rate, const Network& network) {
   if (network.kind == NetworkKind::kIdeal) return each_way(rate);
-  return framed(rate, network.mtu, packet_overhead(network.kind), "packets");
+  return framed(rate, network.mtu, packet_overhead(network), "packets");
 }
 
 // "gpu3" of "node0.gpu3.pcie"
@@ -76,6 +76,18 @@ std::string nvlink(const std::string& name, const Cluster& cluster) {
                      rate_text(rate * link->efficiency));
 }
 
+std::string cores(const Network& network) {
+  const TcpSettings& tcp = *network.tcp;
+  const Bytes bytes = tcp_aggregate(network.mtu);
+  const auto rate = [&](bool receiving) {
+    const Duration time = tcp_work(tcp, network.mtu, bytes, receiving);
+    return static_cast<double>(bytes.count) / std::max(time.seconds(), 1e-12);
+  };
+  return fmt::format("A core of it can send {} or receive {}, and {} of them {} shared by both.",
+                     rate_text(rate(false)), rate_text(rate(true)), tcp.cores,
+                     tcp.cores == 1 ? "is" : "are");
+}
+
 std::string memory(BitRate rate) {
   if (rate.unlimited()) return "";
   return fmt::format("It can move {}, reads and writes together.",
@@ -102,6 +114,7 @@ std::string capacity_sentence(const ResourceUse& use, const Cluster& cluster, in
   if (use.kind == "nvlink") return nvlink(use.name, cluster);
   if (use.kind == "reduce") return reduce_kernels(node.gpu.reduce_bandwidth, channels);
   if (use.kind == "memory") return memory(node.gpu.memory_bandwidth);
+  if (use.kind == "thread" && cluster.network.tcp) return cores(cluster.network);
   return "";
 }
 

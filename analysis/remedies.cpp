@@ -127,7 +127,8 @@ class Reckoning {
     const double wires = path_.busy("nic") + path_.busy("network");
     offer(Knob::kNetworkRate, wires / 2, limiting_ == "network" ? "" : "nic");
     offer(Knob::kMoreUplinks, path_.busy("network") / 2, "network");
-    if (network.kind == NetworkKind::kInfiniband && network.mtu.count < kLargestMtu) {
+    if (network.kind == NetworkKind::kInfiniband && !network.tcp &&
+        network.mtu.count < kLargestMtu) {
       const auto mtu = static_cast<double>(network.mtu.count);
       const auto overhead = static_cast<double>(kInfinibandOverhead.count);
       offer(Knob::kMtu, wires * headers_saved(overhead, mtu, kLargestMtu));
@@ -161,7 +162,12 @@ class Reckoning {
     const double uplinks = path_.busy("pcie_uplink");
     const double sockets = path_.busy("socket") + path_.busy("socket_link");
     const double copies = path_.of("starting copies");
-    if (stages()) {
+    if (cluster_.network.tcp) {
+      const double cores = path_.busy("thread");
+      const double wakes = path_.of("interrupt and wake-up");
+      found_.push_back({Knob::kRdma, cores + wakes + copies + sockets, true});
+      offer(Knob::kTcpCores, cores / 2, "thread");
+    } else if (stages()) {
       const double twice = (path_.busy("pcie") + uplinks) / 2;
       found_.push_back({Knob::kGpuDirect, copies + sockets + twice, true});
     }
@@ -243,12 +249,12 @@ class Reckoning {
     const double registering = path_.of("registering memory");
     offer(Knob::kRegisterOnce, registering);
     if (communication_.registration.page < kLargePage) offer(Knob::kPageSize, registering / 2);
-    offer(Knob::kPolling, path_.of("interrupt and wake-up"));
+    if (!cluster_.network.tcp) offer(Knob::kPolling, path_.of("interrupt and wake-up"));
     offer(Knob::kNoFlush, path_.of("flush"));
     offer(Knob::kContextCache, path_.of("context misses"));
     offer(Knob::kQueuePairRate, path_.of("queue pair rate") / 2);
     offer(Knob::kThreadStep, path_.of("communication thread") / 2);
-    if (communication_.blue_flame.count == 0) {
+    if (communication_.blue_flame.count == 0 && !cluster_.network.tcp) {
       const NicModel& nic = cluster_.node.nic;
       offer(Knob::kBlueFlame, path_.of("post and doorbell") *
                                   share_of(nic.wqe_fetch, nic.post + nic.doorbell + nic.wqe_fetch));

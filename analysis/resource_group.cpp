@@ -90,7 +90,7 @@ int equal_count(std::string_view limited_by) {
 }
 
 std::string kind_in_words(std::string_view kind) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kWords{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kWords{
       {{"nic", "NIC wire"},
        {"pcie", "PCIe link of a device"},
        {"pcie_uplink", "uplink of a PCIe switch"},
@@ -99,6 +99,7 @@ std::string kind_in_words(std::string_view kind) {
        {"nvlink", "NVLink of a GPU"},
        {"reduce", "reduce kernels of a GPU"},
        {"memory", "memory of a GPU"},
+       {"thread", "CPU cores that carry a rank's TCP"},
        {"network", "link between network switches"}}};
   for (const auto& [name, words] : kWords) {
     if (name == kind) return std::string(words);

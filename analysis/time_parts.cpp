@@ -62,6 +62,9 @@ std::vector<PartGroup> grouped_parts(const ResultRow& row) {
 
 std::string cause_in_words(const std::string& cause, const std::string& resource) {
   if (cause == "busy" && resource.find(".reduce") != std::string::npos) return "reducing";
+  if (cause == "busy" && resource.find(".thread") != std::string::npos) {
+    return "the CPU copies data, or is at something else first";
+  }
   constexpr std::array<std::pair<std::string_view, std::string_view>, 19> kWords{
       {{"busy", "moving data, or waiting for its turn"},
        {"credits", "waiting for credits of the receiving end"},

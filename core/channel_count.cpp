@@ -28,7 +28,7 @@ double payload_share(Bytes payload, Bytes headers) {
 BitRate nics_payload(const Cluster& cluster) {
   return scaled(nic_rate(cluster),
                 cluster.node.nic_count *
-                    payload_share(cluster.network.mtu, packet_overhead(cluster.network.kind)));
+                    payload_share(cluster.network.mtu, packet_overhead(cluster.network)));
 }
 
 BitRate pcie_payload(const Node& node) {

@@ -12,6 +12,7 @@
 
 #include "core/faults.h"
 #include "core/quantities.h"
+#include "core/tcp_settings.h"
 
 namespace gradhaul {
 
@@ -154,8 +155,9 @@ struct Node {
 
 enum class NetworkKind : std::uint8_t {
   kInfiniband,
-  kIdeal,  // serialises payload only: no headers, no credits, no acknowledgements on the wire
-  kRoce,   // RoCEv2 over Ethernet
+  kIdeal,     // serialises payload only: no headers, no credits, no acknowledgements on the wire
+  kRoce,      // RoCEv2 over Ethernet
+  kEthernet,  // TCP over Ethernet
 };
 enum class TopologyKind : std::uint8_t { kBackToBack, kSingleSwitch, kLeafSpine, kRailOptimized };
 
@@ -238,6 +240,10 @@ struct Network {
   // RoCE: what is sent goes by a priority that is not the lossless one
   // (communication.traffic_class).
   bool lossy_class = false;
+  // What is sent goes by TCP (communication.transport), over InfiniBand as IPoIB, and `mtu` is what
+  // a packet carries of it. Its congestion control is taken to be perfect: nothing is lost, and
+  // Ethernet switches hold whatever comes.
+  std::optional<TcpSettings> tcp = {};
   // Ports drop what their buffers cannot hold, and pause nobody.
   bool drops() const { return kind == NetworkKind::kRoce && (!pause.on || lossy_class); }
 };

@@ -11,6 +11,7 @@
 #include "core/gpudirect.h"
 #include "core/memory_registration.h"
 #include "core/quantities.h"
+#include "core/tcp_settings.h"
 
 namespace gradhaul {
 
@@ -63,6 +64,7 @@ struct Communication {
   std::optional<int> traffic_class = {};
   GpuDirect gpudirect = GpuDirect::kOn;
   Flush flush = Flush::kOff;
+  std::optional<TcpSettings> tcp = {};  // nothing: RDMA
   // Each rank has a communication thread on the host, which posts what goes by a NIC and handles
   // its completions, one after the other. Whether it registers a message's memory anew for each
   // collective, before its first post; else that is done once, before the first.

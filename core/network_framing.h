@@ -5,27 +5,36 @@
 #include "core/cluster.h"
 #include "core/infiniband_framing.h"
 #include "core/roce_framing.h"
+#include "core/tcp_framing.h"
 
 namespace gradhaul {
 
 // Of every packet. What the first packet of a write, its last one and an acknowledgement have
-// beside it is the same in InfiniBand and RoCEv2 (kRethBytes, kImmediateBytes, kAethBytes).
-constexpr Bytes packet_overhead(NetworkKind kind) {
-  switch (kind) {
+// beside it is the same in InfiniBand and RoCEv2 (kRethBytes, kImmediateBytes, kAethBytes), and
+// nothing in TCP.
+constexpr Bytes packet_overhead(const Network& network) {
+  switch (network.kind) {
     case NetworkKind::kInfiniband:
-      return kInfinibandOverhead;
+      return network.tcp ? kTcpOverInfiniband : kInfinibandOverhead;
     case NetworkKind::kRoce:
       return kRoceOverhead;
+    case NetworkKind::kEthernet:
+      return kTcpOverEthernet;
     case NetworkKind::kIdeal:
       break;
   }
   return {};
 }
 
+// Of the payload of a packet of TCP, what its network's MTU has to hold too.
+constexpr Bytes tcp_share_of_mtu(NetworkKind kind) {
+  return kind == NetworkKind::kInfiniband ? kIpoibHeader + kTcpIpHeaders : kTcpIpHeaders;
+}
+
 // The largest packet there is on a wire.
 constexpr Bytes largest_packet(const Network& network) {
   if (network.kind == NetworkKind::kIdeal) return network.mtu;
-  return network.mtu + packet_overhead(network.kind) + kRethBytes + kImmediateBytes;
+  return network.mtu + packet_overhead(network) + kRethBytes + kImmediateBytes;
 }
 
 }  // namespace gradhaul

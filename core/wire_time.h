@@ -9,9 +9,9 @@
 namespace gradhaul {
 
 // `rate`: of the port after line coding (400 Gb/s of InfiniBand 4x NDR).
-constexpr Duration wire_time(NetworkKind kind, Bytes mtu, BitRate rate, Bytes bytes) {
+constexpr Duration wire_time(const Network& network, Bytes mtu, BitRate rate, Bytes bytes) {
   const std::int64_t packets = (bytes.count + mtu.count - 1) / mtu.count;
-  return serialisation_time(bytes + packet_overhead(kind) * packets, rate);
+  return serialisation_time(bytes + packet_overhead(network) * packets, rate);
 }
 
 }  // namespace gradhaul

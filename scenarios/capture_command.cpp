@@ -45,6 +45,10 @@ void check_scenario(const std::string& option, const Scenario& scenario) {
   if (scenario.cluster.network.kind == NetworkKind::kIdeal) {
     refuse(option, "packets of the ideal network have no headers; cluster.network=ndr or roce do");
   }
+  if (scenario.communication.tcp) {
+    refuse(option,
+           "captures of TCP are not available in this version; communication.transport=rdma");
+  }
 }
 
 void check_losses(const std::string& option, const Scenario& scenario) {

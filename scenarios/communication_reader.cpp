@@ -14,6 +14,7 @@
 #include "scenarios/communication_thread_reader.h"
 #include "scenarios/did_you_mean.h"
 #include "scenarios/listed_algorithm_reader.h"
+#include "scenarios/transport_reader.h"
 
 namespace gradhaul {
 namespace {
@@ -306,8 +307,8 @@ Communication read_communication(MappingReader& reader, const Workload& workload
     check_listed_program(reader, "algorithm", communication.listed, communication.slots);
   }
   read_gpudirect(reader, cluster, communication);
-  reader.fixed("transport", "rdma", {"tcp"});
   read_communication_thread(reader, cluster, communication);
+  read_transport(reader, cluster, communication);
   read_ring_order(reader, cluster, communication);
   read_queue_pair_settings(reader, communication);
   reader.finish();

@@ -101,8 +101,10 @@ void read_communication_thread(MappingReader& reader, const Cluster* cluster,
   const bool nccl = is_nccl_profile(communication.profile);
   constexpr Default kProxyStep{"650ns", true, "0.3-1 us for NCCL's proxy to poll or post", "300ns",
                                "1us"};
+  const bool tcp = reader.node() != nullptr && reader.node()->find("transport") != nullptr &&
+                   reader.node()->find("transport")->text == "tcp";
   communication.thread_step = reader.time(
-      "thread_step", {.otherwise = nccl ? kProxyStep : Default{"0ns"}, .most = kSecond});
+      "thread_step", {.otherwise = nccl && !tcp ? kProxyStep : Default{"0ns"}, .most = kSecond});
   read_blue_flame(reader, nccl, cluster, communication);
   constexpr std::array kFlushes{Flush::kAuto, Flush::kOn, Flush::kOff};
   communication.flush = kFlushes[reader.choice(

@@ -34,6 +34,8 @@ std::string_view kind_name(NetworkKind kind) {
       return "an infiniband network";
     case NetworkKind::kRoce:
       return "a roce network";
+    case NetworkKind::kEthernet:
+      return "an ethernet network";
     case NetworkKind::kIdeal:
       break;
   }

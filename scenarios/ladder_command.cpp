@@ -32,7 +32,7 @@ void set_link_rungs(const Network& network, Ladder& ladder) {
   for (LadderRow& row : ladder.rows) {
     if (row.rung != Rung::kLink) continue;
     row.missing.clear();
-    row.time = wire_time(network.kind, mtu, *rate, row.carried);
+    row.time = wire_time(network, mtu, *rate, row.carried);
   }
   ladder.notes.push_back(
       fmt::format("the link is not measured: it is what {} of rank 0 says that it runs at, {} Gb/s",
@@ -53,6 +53,9 @@ void require_ladder(const Scenario& scenario) {
   }
   if (scenario.cluster.nodes < 2) {
     refuse_it("the scenario has one node, and its rungs are about what goes from node to node");
+  }
+  if (scenario.communication.tcp) {
+    refuse_it("its rungs are those of RDMA, and communication.transport is tcp");
   }
   const PredictionRequest request = request_of(scenario);
   if (scenario.fidelity == Fidelity::kNcclTuner || chooses_plan(request)) {

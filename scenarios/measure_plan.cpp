@@ -149,7 +149,7 @@ void read_with_ranks(const MeasureOptions& options, const CommandContext& contex
   plan.scenario = read_scenario(request);
 }
 
-void refuse_simulated_only(const Scenario& scenario) {
+void refuse_simulated_only(const Scenario& scenario, const std::string& backend) {
   Problems problems;
   const Location whole{scenario.file, 0, 0};
   if (!scenario.jobs.empty() || !scenario.background.empty()) {
@@ -167,6 +167,11 @@ void refuse_simulated_only(const Scenario& scenario) {
                                     "are simulated (gradhaul predict); --rdma completion=events "
                                     "has the verbs backend sleep",
                                     threads));
+  }
+  if (backend == "verbs" && scenario.communication.tcp) {
+    problems.add(whole,
+                 "--backend verbs goes by RDMA, and the scenario by TCP; --backend tcp does, and "
+                 "--set communication.transport=rdma makes the scenario RDMA's");
   }
   if (!problems.empty()) throw ConfigError(problems.sorted());
 }
@@ -187,7 +192,7 @@ MeasurePlan plan_of(const MeasureOptions& options, const CommandContext& context
   if (plan.scenario.goal) {
     refuse("workload.goal", "a program is simulated only (gradhaul predict)");
   }
-  refuse_simulated_only(plan.scenario);
+  refuse_simulated_only(plan.scenario, options.backend);
   plan.ranks = plan.scenario.cluster.ranks();
   plan.rank = options.rank ? *options.rank : 0;
   plan.rendezvous = options.rendezvous;

@@ -59,6 +59,17 @@ Bytes read_mtu(MappingReader& reader, NetworkKind kind) {
   return is_mtu(mtu.count) ? mtu : Bytes{kMtus.back()};
 }
 
+// Of Ethernet that carries TCP there is no other.
+Bytes read_port_mtu(MappingReader& reader) {
+  if (reader.has("mtu")) {
+    reader.report("mtu",
+                  "mtu: that of RDMA, which a network of kind ethernet does not carry; port_mtu "
+                  "alone counts");
+  }
+  reader.raw("mtu");
+  return reader.bytes("port_mtu", {.otherwise = {"9000B"}, .least = 576, .most = 65535});
+}
+
 int read_size_of_topology(MappingReader& reader, std::string_view key) {
   return static_cast<int>(reader.count(
       key, {.otherwise = {"auto"}, .least = 1, .most = 1 << 20, .words = {{"auto", 0}}}));
@@ -88,12 +99,13 @@ Topology read_topology(MappingReader reader) {
 }
 
 void read_switch(MappingReader reader, Network& network) {
-  const bool roce = network.kind == NetworkKind::kRoce;
-  network.switch_latency =
-      reader.time("latency", {.otherwise = {roce ? "400ns" : "200ns", true, "",
-                                            roce ? "300ns" : "150ns", roce ? "800ns" : "330ns"},
-                              .least = 0,
-                              .most = kLongestLatency});
+  const bool ethernet =
+      network.kind == NetworkKind::kRoce || network.kind == NetworkKind::kEthernet;
+  network.switch_latency = reader.time(
+      "latency", {.otherwise = {ethernet ? "400ns" : "200ns", true, "",
+                                ethernet ? "300ns" : "150ns", ethernet ? "800ns" : "330ns"},
+                  .least = 0,
+                  .most = kLongestLatency});
   read_switch_buffers(reader, network);
   reader.finish();
 }
@@ -103,12 +115,12 @@ void read_switch(MappingReader reader, Network& network) {
 Network read_network(MappingReader& reader) {
   Network network;
   network.name = read_name(reader);
-  network.kind =
-      static_cast<NetworkKind>(reader.choice("kind", {.otherwise = {"infiniband"},
-                                                      .available = {"infiniband", "ideal", "roce"},
-                                                      .unavailable = {"ethernet"}}));
+  network.kind = static_cast<NetworkKind>(reader.choice(
+      "kind",
+      {.otherwise = {"infiniband"}, .available = {"infiniband", "ideal", "roce", "ethernet"}}));
   network.link = reader.rate("link", {.least = 1'000'000, .most = (100'000_Gbps).bits_per_second});
-  network.mtu = read_mtu(reader, network.kind);
+  network.mtu = network.kind == NetworkKind::kEthernet ? read_port_mtu(reader)
+                                                       : read_mtu(reader, network.kind);
   MappingReader cables = reader.mapping("cables");
   constexpr std::int64_t kLongestCable = 100'000'000;  // 100 km, in millimetres
   network.node_cable_metres =

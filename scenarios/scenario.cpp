@@ -24,6 +24,7 @@
 #include "scenarios/settings.h"
 #include "scenarios/sha256.h"
 #include "scenarios/training_reader.h"
+#include "scenarios/transport_reader.h"
 #include "scenarios/workload_reader.h"
 
 namespace gradhaul {
@@ -315,13 +316,13 @@ void read_whole(const TreeNode& tree, Scenario& scenario, Problems& problems) {
   }
   check_communication(communication, understood != nullptr && problems.empty(), scenario);
   auto& shown = scenario.filled.children;
-  if (reader.has("cluster")) {
-    shown.splice(shown.end(), shown, std::prev(shown.end(), 2));
-  }
+  if (reader.has("cluster")) shown.splice(shown.end(), shown, std::prev(shown.end(), 2));
   const bool whole = understood != nullptr && problems.empty();
   if (whole) choose_priority(scenario);
+  if (whole) choose_transport(scenario);
   read_simulation(reader.mapping("simulation"), whole, scenario);
   read_company(reader, whole && problems.empty(), scenario);
+  if (whole && problems.empty()) check_tcp(reader, scenario);
   reader.finish();
 }
 

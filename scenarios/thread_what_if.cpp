@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/knob_quantity.h"
+#include "scenarios/transport_reader.h"
 
 namespace gradhaul {
 namespace {
@@ -78,6 +79,10 @@ std::optional<WhatIf> thread_what_if(Knob knob, const Scenario& scenario) {
       return nic_holds_all(scenario.cluster.node.nic);
     case Knob::kQueuePairRate:
       return faster_queue_pairs(scenario.cluster.node.nic);
+    case Knob::kRdma:
+      return made_rdma(scenario);
+    case Knob::kTcpCores:
+      return more_cores(scenario);
     default:
       return std::nullopt;
   }

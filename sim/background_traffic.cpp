@@ -130,7 +130,7 @@ class SourceBuilder {
 Bytes wire_bytes(const Network& network, Bytes message) {
   if (network.kind == NetworkKind::kIdeal) return message;
   const std::int64_t packets = (message.count + network.mtu.count - 1) / network.mtu.count;
-  return message + packet_overhead(network.kind) * packets + kRethBytes + kImmediateBytes;
+  return message + packet_overhead(network) * packets + kRethBytes + kImmediateBytes;
 }
 
 TrafficPlan plan_traffic(const Cluster& cluster, const BackgroundTraffic& traffic,

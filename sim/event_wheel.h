@@ -27,8 +27,8 @@ struct Event {
 
 // Flows (on a link) and an endpoint's places are numbered below these.
 inline constexpr std::uint32_t kMostFlows = std::uint32_t{1} << 27;
-inline constexpr std::uint32_t kMostPlaces = std::uint32_t{1} << 23;
-inline constexpr std::uint32_t kMostKinds = 16;
+inline constexpr std::uint32_t kMostPlaces = std::uint32_t{1} << 22;
+inline constexpr std::uint32_t kMostKinds = 25;
 
 // `within` the phase: a link or a flow's number on it, or what an endpoint asked for.
 constexpr std::uint32_t event_order(Phase phase, std::uint32_t within) {

@@ -44,6 +44,7 @@ Fabric::Fabric(const Cluster& cluster) : cluster_(cluster) {
       const std::string name = "node" + std::to_string(node) + ".gpu" + std::to_string(gpu);
       resource(name + ".reduce", "reduce");
       resource(name + ".memory", "memory");
+      if (cluster_.network.tcp) resource(name + ".thread", "thread");
     }
   }
   if (cluster_.nodes > 1) add_network();
@@ -162,7 +163,7 @@ Route Fabric::wire_by(const FlowAddress& address, std::optional<int> uplink) con
   const auto add = [&](const std::string& name) {
     RouteHop hop;
     hop.link = find(name);
-    hop.overhead = packet_overhead(cluster_.network.kind);
+    hop.overhead = packet_overhead(cluster_.network);
     route.push_back(hop);
   };
   // The NIC hashes as the switch does, each for itself.
@@ -254,6 +255,12 @@ BitRate Fabric::reduce_rate(int node, int gpu) const {
 ResourceId Fabric::reduce_resource(int node, int gpu) const {
   return resource_by_name_.at("node" + std::to_string(node) + ".gpu" + std::to_string(gpu) +
                               ".reduce");
+}
+
+ResourceId Fabric::thread_resource(int node, int gpu) const {
+  const auto found = resource_by_name_.find("node" + std::to_string(node) + ".gpu" +
+                                            std::to_string(gpu) + ".thread");
+  return found == resource_by_name_.end() ? kNoResource : found->second;
 }
 
 ResourceId Fabric::memory_resource(int node, int gpu) const {

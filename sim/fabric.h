@@ -167,6 +167,10 @@ class Fabric {
   BitRate reduce_rate(int node, int gpu) const;
   ResourceId reduce_resource(int node, int gpu) const;
   ResourceId memory_resource(int node, int gpu) const;
+  // The cores of the host that carry a rank's TCP; kNoResource where it has none.
+  ResourceId thread_resource(int node, int gpu) const;
+  // A copy by a core from one place of a socket's memory to another.
+  Route host_copy(int node, int socket) const;
 
  private:
   enum class Transfer : std::uint8_t { kRequest, kCompletion, kWrite };

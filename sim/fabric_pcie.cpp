@@ -356,6 +356,12 @@ ResourceId Fabric::socket_link_resource(int node) const {
   return found == resource_by_name_.end() ? kNoResource : found->second;
 }
 
+Route Fabric::host_copy(int node, int socket) const {
+  RouteHop memory;
+  memory.link = find(name_of(node, "socket" + std::to_string(socket) + ".memory"));
+  return {memory};
+}
+
 Route Fabric::peer(int node, int source_gpu, int destination_gpu) const {
   const std::string source = "gpu" + std::to_string(source_gpu);
   const std::string destination = "gpu" + std::to_string(destination_gpu);

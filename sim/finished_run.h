@@ -20,7 +20,9 @@ struct GpuUse {
   std::int64_t kernel_time = 0;  // ps, of all channels together
   int channels = 0;              // that there were for it
   std::int64_t memory_bytes = 0;
-  std::int64_t memory_time = 0;  // ps
+  std::int64_t memory_time = 0;   // ps
+  std::int64_t thread_bytes = 0;  // TCP: sent and received by the cores of its rank
+  std::int64_t thread_time = 0;   // ps, of all of them together
 };
 
 // What a NIC has had to do with congestion.

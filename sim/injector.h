@@ -33,6 +33,7 @@ struct QueuePair {
   int port = 0;               // of a bonded NIC, by which it sends
   std::int32_t head = kNone;  // messages
   std::int32_t tail = kNone;
+  bool active = false;                    // among those of its injector that have something to send
   std::int64_t payload = 0;               // of all messages so far
   std::int64_t next_packet = 0;           // not before: its rate
   std::int64_t next_request = 0;          // not before: its work requests' rate, and their order

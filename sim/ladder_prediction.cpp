@@ -52,7 +52,7 @@ class LadderPrediction {
   Duration link_time(Bytes bytes) const {
     const Network& network = cluster_.network;
     const BitRate rate = std::min(network.link, cluster_.node.nic.rate);
-    return wire_time(network.kind, network.mtu, rate, bytes);
+    return wire_time(network, network.mtu, rate, bytes);
   }
 
   // Of the first ranks of the first two nodes.

@@ -217,13 +217,17 @@ void LoadCounter::lay_own_way(const Hop& hop, const ConnectionKey& key, const Fl
 
 void LoadCounter::lay_wire(NicLoad& nic, const Route& route, const Route& back, const Flow& flow) {
   nic.resource = fabric_.link(route.front().link).resource;
-  const NetworkKind kind = cluster_.network.kind;
+  const Network& network = cluster_.network;
   lay(route, TrafficClass::kPosted, flow);
-  if (kind == NetworkKind::kIdeal) return;
-  const Bytes message = kRethBytes + kImmediateBytes;
-  const Bytes answers = (packet_overhead(kind) + kAethBytes) * flow.messages;
+  if (network.kind == NetworkKind::kIdeal) return;
+  const Bytes message = network.tcp ? Bytes{} : kRethBytes + kImmediateBytes;
+  const Bytes answer = network.tcp ? Bytes{} : kAethBytes;
+  const Bytes answers = (packet_overhead(network) + answer) * flow.messages;
   lay_control(route, message * flow.messages, answers, 0);
-  lay_control(back, answers, (packet_overhead(kind) + message) * flow.messages, flow.messages);
+  // Nobody waits for an acknowledgement of TCP.
+  const Bytes credits = (packet_overhead(network) + message) * flow.messages;
+  lay_control(back, network.tcp ? Bytes{} : answers, network.tcp ? credits + answers : credits,
+              flow.messages);
 }
 
 void LoadCounter::on_kernel(Rank rank, int channel, const KernelTraffic& traffic) {

@@ -78,6 +78,20 @@ struct Message {
   std::int32_t repeats = kNone;
   std::int64_t resent_before = 0;
   std::int64_t timed_out_before = 0;
+  // TCP, in aggregates (sim/packet_tcp.cpp): given to the sender's cores, copied by them, known to
+  // the NIC; in the receiver's host memory, given to its cores, copied by them. In bytes, what has
+  // come to the receiving NIC and is in host memory. Since when its cores could have done all; and
+  // whether an interrupt had to wake one for the last.
+  std::int32_t dealt = 0;
+  std::int32_t copied_by_core = 0;
+  std::int32_t in_nic = 0;
+  std::int32_t landed_aggregates = 0;
+  std::int32_t taken = 0;
+  std::int32_t received_by_core = 0;
+  std::int32_t received = 0;
+  std::int32_t written = 0;
+  std::int64_t at_cores = 0;
+  bool woke = false;
   ChainId chain = kNone;
   std::int64_t posted = 0;
   // When the NIC (or a copy engine) knew of it, and how long its wire and the links of the read

@@ -36,6 +36,9 @@ void PacketTransport::on_delivery(const Packet& packet, std::int64_t delivered) 
       return copy_asked(packet, delivered);
     case FlowKind::kCopyIn:
       return copied_in(packet, delivered);
+    case FlowKind::kSendCopy:
+    case FlowKind::kReceiveCopy:
+      return core_copied(packet, delivered);
   }
 }
 
@@ -63,13 +66,21 @@ void PacketTransport::take(const Packet& packet, std::int64_t arrived) {
   const Message& incoming = message(packet.message);
   const Path& path = path_of(incoming);
   PacketEngine& engine = context_.engine;
-  if (packet.last_of_message) acknowledge(packet, arrived);
+  if (cores_) {
+    tcp_acknowledge(packet, arrived);
+  } else if (packet.last_of_message) {
+    acknowledge(packet, arrived);
+  }
   const bool no_pcie = incoming.credit || engine.length(path.flow(FlowKind::kWrite)) == 0;
   // Of the wire it came by, counted from whoever posted.
   const Copies& copies = engine.copies();
   const int ingress_copy = copies.plus(path.shift(FlowKind::kWire), packet.ingress_copy);
   if (no_pcie) {
     engine.release(packet, arrived, copies.seen(path.receiver, copies.minus(0, ingress_copy)));
+  }
+  if (incoming.credit && cores_) {
+    message(packet.message).at_cores = arrived;
+    return event_for(packet.message, RunEvent::kTcpLanded, arrived);
   }
   if (incoming.credit) {
     event_for(packet.message, RunEvent::kCreditArrived, add_completion(packet, path, arrived));
@@ -108,6 +119,7 @@ void PacketTransport::acknowledge(const Packet& packet, std::int64_t time) {
 }
 
 void PacketTransport::acknowledged(const Packet& packet, std::int64_t delivered) {
+  if (cores_) return;  // nobody waits for it
   if (!recoveries_.empty()) {
     // It names a queue pair.
     recoveries_[static_cast<std::size_t>(packet.message)].answers.push_back(
@@ -134,6 +146,7 @@ std::int64_t PacketTransport::add_completion(const Packet& packet, const Path& p
 }
 
 void PacketTransport::written(const Packet& packet, std::int64_t delivered) {
+  if (cores_) return tcp_written(packet, delivered);
   if (!packet.last_of_message) return;
   const Path& path = path_of(message(packet.message));
   if (path.staged_in) {
@@ -220,6 +233,16 @@ void PacketTransport::on_event(RunEvent event, std::int32_t index) {
     case RunEvent::kCopyWake:
       copy_engines_[static_cast<std::size_t>(index)].wake = INT64_MAX;
       return copy(index);
+    case RunEvent::kTcpSend:
+      return tcp_send(index);
+    case RunEvent::kTcpSent:
+      return tcp_in_nic(index);
+    case RunEvent::kTcpLanded:
+      return tcp_landed(index);
+    case RunEvent::kTcpReceive:
+      return tcp_receive(index);
+    case RunEvent::kCoreFinished:
+      return core_finished(index);
     default:
       GRADHAUL_ASSERT(false, "not an event of the transport");
   }
@@ -285,7 +308,7 @@ void PacketTransport::deliver_arrival(std::int32_t index, const Completion& comp
   const std::int64_t rest = context_.engine.now() - arrived.posted - parts.total();
   const Path& path = path_of(arrived);
   const bool early = keeps_early_ && numbers(path);
-  GRADHAUL_ASSERT(rest == 0 || (rest > 0 && (path.queue_pairs > 1 || early)),
+  GRADHAUL_ASSERT(rest == 0 || (rest > 0 && (path.queue_pairs > 1 || early || cores_)),
                   "the parts of a transfer add up to its time");
   // It may have waited for the one posted before it.
   const Cause overtaken = tells_gaps_ ? Cause::kResent : Cause::kReordered;

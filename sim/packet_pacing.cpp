@@ -58,7 +58,7 @@ bool PacketTransport::bring_sendable_first(std::int32_t injector, std::int64_t n
 }
 
 void PacketTransport::pace(std::int32_t queue_pair, std::int64_t payload, std::int64_t now) {
-  const Bytes wire = Bytes{payload} + packet_overhead(context_.fabric.cluster().network.kind);
+  const Bytes wire = Bytes{payload} + packet_overhead(context_.fabric.cluster().network);
   ReactionPoint& reaction = reactions_[static_cast<std::size_t>(queue_pair)];
   QueuePair& pair = queue_pairs_[static_cast<std::size_t>(queue_pair)];
   pair.next_packet = std::max(pair.next_packet, now) + reaction.spacing(wire, now);

@@ -33,6 +33,7 @@ void take_row(const PredictionRequest& request, const Placement& placement,
   row.time = {world.end()};
   row.held = load.holdings.held(row.channels, size);
   if (request.communication.sleeps) row.cpu_cores = world.busy_cores();
+  if (request.cluster.network.tcp) row.cpu_cores = world.tcp_cores();
   for (Rank rank = 0; rank < world.ranks(); ++rank) {
     row.bytes_sent_per_rank = std::max(row.bytes_sent_per_rank, Bytes{world.bytes_sent(rank)});
   }

@@ -14,14 +14,7 @@ void PacketTransport::message_ready(std::int32_t index) {
   if (ready.post_turn) return take_post_turn(index);
   if (!ready.admitted && held_in_nic(index)) return;
   const Path& path = path_of(ready);
-  PacketEngine& engine = context_.engine;
-  const Injector& injector = injectors_[static_cast<std::size_t>(path.injector)];
-  ready.ready = engine.now();
-  if (injector.out != kNoLink) {
-    ready.wire_backlog = engine.backlog_total(injector.out);
-    ready.wire_stall = engine.stall_total(injector.out);
-  }
-  note_backlogs(ready, FlowKind::kCompletion);
+  note_ready(ready);
   const std::int32_t number =
       ready.admitted ? path.first_queue_pair + ready.queue_pair : choose_queue_pair(ready);
   QueuePair& pair = queue_pairs_[static_cast<std::size_t>(number)];
@@ -29,7 +22,7 @@ void PacketTransport::message_ready(std::int32_t index) {
   number_packets(index);
   if (pair.head == kNone) {
     pair.head = index;
-    injectors_[static_cast<std::size_t>(path.injector)].active.push_back(number);
+    activate(number);
   } else {
     message(pair.tail).next = index;
   }
@@ -43,6 +36,24 @@ std::int32_t PacketTransport::choose_queue_pair(Message& ready) {
   const std::int64_t turn = ready.credit ? 0 : connection_of(ready).writes++;
   ready.queue_pair = static_cast<std::int32_t>(turn % path.queue_pairs);
   return path.first_queue_pair + ready.queue_pair;
+}
+
+// The NIC knows of it, or of more of it.
+void PacketTransport::note_ready(Message& ready) {
+  const LinkId out = injectors_[static_cast<std::size_t>(path_of(ready).injector)].out;
+  PacketEngine& engine = context_.engine;
+  ready.ready = engine.now();
+  if (out != kNoLink) {
+    ready.wire_backlog = engine.backlog_total(out);
+    ready.wire_stall = engine.stall_total(out);
+  }
+  note_backlogs(ready, FlowKind::kCompletion);
+}
+
+void PacketTransport::activate(std::int32_t queue_pair) {
+  QueuePair& pair = queue_pairs_[static_cast<std::size_t>(queue_pair)];
+  pair.active = true;
+  injectors_[static_cast<std::size_t>(pair.injector)].active.push_back(queue_pair);
 }
 
 // How long the links of a flow have been backed up by now.
@@ -69,6 +80,9 @@ std::int64_t PacketTransport::allowed_payload(Injector& injector, const Message&
   std::int64_t payload =
       std::min<std::int64_t>(injector.packet_payload - sending.asked % injector.packet_payload,
                              sending.amount - sending.asked);
+  if (cores_ && path_of(sending).kind == PathKind::kNic) {
+    payload = std::min(payload, tcp_readable(sending));
+  }
   if (injector.buffered > 0 && injector.buffered + payload > injector.buffer) return 0;
   if (injector.tags > 0 && path_of(sending).flow(FlowKind::kReadRequest) != kNone) {
     const std::int64_t free = injector.free_tags(context_.engine.now());
@@ -116,7 +130,10 @@ void PacketTransport::transmit(std::int32_t injector) {
       pair.head = sending.next;
       if (pair.head == kNone) pair.tail = kNone;
     }
-    if (pair.head != kNone) sender.active.push_back(number);
+    // Of TCP, what the NIC has been given may be all asked for.
+    const bool waits = pair.head == kNone || (cores_ && !last && tcp_waits(sending, payload));
+    pair.active = !waits;
+    if (!waits) sender.active.push_back(number);
     if (sending.credit) {
       put_on_wire(index, 0, now + sender.transmit_latency);
     } else {
@@ -271,7 +288,9 @@ void PacketTransport::put_on_wire(std::int32_t index, std::int64_t payload, std:
     packet.last_of_message =
         ends && sending.first_packet + sending.packets == whole.first_packet + whole.packets;
   }
-  if (path.kind == PathKind::kNic && !free_control_) {
+  if (path.kind == PathKind::kNic && cores_) {
+    if (sending.credit) packet.extra = kTcpCredit.count;
+  } else if (path.kind == PathKind::kNic && !free_control_) {
     if (begins) packet.extra = kRethBytes.count;
     if (packet.last_of_message)
       packet.extra = static_cast<std::int16_t>(packet.extra + kImmediateBytes.count);

@@ -51,6 +51,10 @@ PacketTransport::PacketTransport(RunContext& context, MemoryPorts& memory)
       memory_(memory),
       node_(context.fabric.cluster().node),
       free_control_(context.fabric.cluster().network.kind == NetworkKind::kIdeal) {
+  const Network& network = context.fabric.cluster().network;
+  if (network.tcp) {
+    cores_.emplace(*network.tcp, network.mtu, context.fabric.cluster().nodes * node_.gpu_count);
+  }
   add_injectors();
 }
 
@@ -104,6 +108,12 @@ void PacketTransport::add_flows(const Wiring& wiring) {
       if (node_.bonded_nics && path->kind == PathKind::kNic) continue;
       injectors_[static_cast<std::size_t>(path->injector)].out =
           context_.engine.first_link(path->flow(out_kind(*path)));
+    }
+  }
+  if (cores_) {
+    tcp_.resize(queue_pairs_.size());
+    for (TcpSockets& connection : tcp_) {
+      connection.sending.resize(static_cast<std::size_t>(cores_->settings().sockets));
     }
   }
   add_recoveries(wiring);
@@ -302,6 +312,7 @@ std::int64_t PacketTransport::add_flag(Message& posted, const Path& path, std::i
 }
 
 void PacketTransport::post_to_nic(Message& posted, std::int64_t from, std::int32_t index) {
+  if (cores_) return event_for(index, RunEvent::kTcpSend, from);
   if (posted.post_turn) return event_for(index, RunEvent::kMessageReady, from);
   const NicModel& nic = node_.nic;
   const Path& path = path_of(posted);

@@ -19,12 +19,15 @@
 // Where a rank's communication thread costs time of its own (sim/communication_thread.h), posts and
 // completions take turns on it (sim/packet_turns.cpp).
 //
+// TCP goes by the cores of hosts instead (sim/packet_tcp.cpp).
+//
 // Not given wire time: doorbells, work requests and completion queue entries (64 bytes each, of a
 // message) on PCIe; they cost latency.
 
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,6 +36,7 @@
 #include "core/transport.h"
 #include "sim/communication_thread.h"
 #include "sim/copy_engine.h"
+#include "sim/host_cores.h"
 #include "sim/injector.h"
 #include "sim/memory_ports.h"
 #include "sim/message.h"
@@ -95,6 +99,11 @@ class PacketTransport {
   std::vector<std::int64_t> busy_threads() const;
   void repeat(const std::vector<std::int64_t>& since, std::int64_t times);
 
+  // What a GPU's cores have done by now; nothing without TCP.
+  HostCores::Use core_use(std::int32_t gpu) const {
+    return cores_ ? cores_->use(gpu) : HostCores::Use{};
+  }
+
   // The part of Endpoints that concerns messages.
   void on_first_start(const Packet& packet, std::int64_t now);
   void on_delivery(const Packet& packet, std::int64_t delivered);
@@ -154,6 +163,8 @@ class PacketTransport {
   bool bring_port_with_room_first(Injector& sender);
   void hold_in_port(const Message& sending, std::int64_t payload);
   std::int64_t find_contexts_of(const Packet& packet, std::int64_t arrived);
+  void note_ready(Message& message);
+  void activate(std::int32_t queue_pair);
   void transmit(std::int32_t injector);
   std::int64_t allowed_payload(Injector& injector, const Message& message);
   void ask(std::int32_t index, std::int64_t payload);
@@ -178,6 +189,29 @@ class PacketTransport {
   void copied_out(const Packet& packet, std::int64_t delivered);
   void copy_asked(const Packet& packet, std::int64_t delivered);
   void copied_in(const Packet& packet, std::int64_t delivered);
+
+  static std::int32_t tcp_bytes(const Message& message);
+  std::int32_t tcp_aggregates(const Message& message) const;
+  TcpSockets& tcp_of(const Message& message);
+  void tcp_send(std::int32_t index);
+  void tcp_deal(std::int32_t index);
+  void work(std::int32_t core, const CoreJob& job);
+  void begin_work(std::int32_t core);
+  void core_copied(const Packet& packet, std::int64_t delivered);
+  void core_finished(std::int32_t core);
+  void tcp_sent(const CoreJob& job);
+  void tcp_in_nic(std::int32_t index);
+  std::int64_t tcp_readable(const Message& message) const;
+  // The NIC has asked for all that it has been given, with the payload that is about to be.
+  bool tcp_waits(const Message& message, std::int64_t payload) const {
+    return path_of(message).kind == PathKind::kNic && tcp_readable(message) == payload;
+  }
+  void tcp_acknowledge(const Packet& packet, std::int64_t time);
+  void tcp_written(const Packet& packet, std::int64_t delivered);
+  std::int32_t tcp_receiving_core(const Message& message);
+  void tcp_landed(std::int32_t index);
+  void tcp_receive(std::int32_t index);
+  void tcp_received(std::int32_t index);
 
   bool numbers(const Path& path) const {
     return !recoveries_.empty() && path.kind == PathKind::kNic;
@@ -290,6 +324,8 @@ class PacketTransport {
   std::vector<std::int32_t> free_connections_;
   std::vector<Injector> injectors_;  // NICs, node by node; then GPUs where they write through PCIe
   std::vector<CopyEngine> copy_engines_;  // by GPU of the cluster, its two
+  std::optional<HostCores> cores_;        // TCP
+  std::vector<TcpSockets> tcp_;           // TCP: by queue pair
   std::vector<QueuePair> queue_pairs_;
   std::vector<ReactionPoint> reactions_;         // by queue pair; none without congestion control
   std::vector<QueuePairRecovery> recoveries_;    // by queue pair; none where nothing is lost

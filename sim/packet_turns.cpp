@@ -15,7 +15,7 @@ void PacketTransport::plan_turns(Message& posted) {
   const SimulatedConnection& connection = connection_of(posted);
   if (!threads_[static_cast<std::size_t>(connection.first_port)].costs().any()) return;
   const Path& path = path_of(posted);
-  if (path.kind != PathKind::kNic) return;
+  if (path.kind != PathKind::kNic || cores_) return;
   const bool polled = !posted.credit && polls_data(connection.protocol);
   posted.post_turn = true;
   posted.arrival_turn = !polled || path.staged_in;

@@ -61,7 +61,9 @@ PacketWorld::PacketWorld(const PredictionRequest& request, const Fabric& fabric,
   engine_.draw_by(request.seed);
   // Draws, and rates that grow with time, do not recur.
   const bool draws = request.cluster.network.congestion.dcqcn || numbers_packets(request.cluster);
-  const bool recurs = !draws && !plan_.misses_contexts;
+  // What cores have to do is no part of the state that is compared.
+  const bool tcp = request.cluster.network.tcp.has_value();
+  const bool recurs = !draws && !tcp && !plan_.misses_contexts;
   if (request.skip_recurrences && recurs && !plan_.schedule->crosses_channels()) {
     recurrence_.emplace(RunState{engine_, *transport_, *kernels_, memory_, blame_, engines_});
   }
@@ -233,8 +235,9 @@ GpuUse PacketWorld::gpu_use(int node, int gpu) const {
   if (gpu >= cluster.ranks_per_node) return {};
   const Rank home = plan_.symmetry.home(node * cluster.ranks_per_node + gpu);
   const int home_gpu = cluster.gpu_of(home);
-  return {kernels_->bytes(home), kernels_->busy(home), channels(), memory_.bytes(home_gpu),
-          memory_.busy(home_gpu)};
+  const HostCores::Use cores = transport_->core_use(home_gpu);
+  return {kernels_->bytes(home),  kernels_->busy(home), channels(), memory_.bytes(home_gpu),
+          memory_.busy(home_gpu), cores.bytes,          cores.busy};
 }
 
 double PacketWorld::busy_cores() const {
@@ -250,6 +253,20 @@ double PacketWorld::busy_cores() const {
     most = std::max(most, sum);
   }
   return static_cast<double>(most) / static_cast<double>(end());
+}
+
+double PacketWorld::tcp_cores() const {
+  const Cluster& cluster = request_.cluster;
+  std::int64_t most = 0;
+  for (int node = 0; node < cluster.nodes; ++node) {
+    std::int64_t helpers = 0;
+    for (int gpu = 0; gpu < cluster.ranks_per_node; ++gpu) {
+      const HostCores::Use use = transport_->core_use(node * cluster.node.gpu_count + gpu);
+      helpers += use.busy - use.first;
+    }
+    most = std::max(most, helpers);
+  }
+  return cluster.ranks_per_node + static_cast<double>(most) / static_cast<double>(end());
 }
 
 std::uint64_t PacketWorld::digest() const {

@@ -80,6 +80,8 @@ class PacketWorld final : public FinishedRun, private Endpoints, private Complet
   GpuUse gpu_use(int node, int gpu) const override;
   // Cores that the communication threads of the busiest node have work for, on average.
   double busy_cores() const;
+  // The same of TCP, where the first core of each rank polls, and so is never idle.
+  double tcp_cores() const;
   std::uint64_t digest() const;
   std::int64_t bytes_sent(Rank rank) const;
   const PacketEngine& engine() const { return engine_; }

@@ -52,6 +52,12 @@ enum class RunEvent : std::uint8_t {
   // Of what is staged through host memory:
   kCopyReady,  // a message may be copied
   kCopyWake,   // of a copy engine
+  // Of TCP:
+  kTcpSend,       // a message may be sent
+  kTcpSent,       // an aggregate of it is the NIC's
+  kTcpLanded,     // an aggregate of it is in the receiver's host memory
+  kTcpReceive,    // and a core is awake to take it
+  kCoreFinished,  // a core has done what it was at
 };
 
 }  // namespace gradhaul

@@ -69,6 +69,12 @@ const CopyFlows& SharedFlows::copies(int node, int gpu, int socket) {
                         FlowKind::kCopyRequest, false, order(FlowKind::kCopyRequest), kNone});
   flows.in = add_({fabric_.host_completion(node, device, socket), TrafficClass::kCompletion,
                    FlowKind::kCopyIn, false, order(FlowKind::kCopyIn), flows.request});
+  if (!fabric_.cluster().network.tcp) return flows;
+  for (const FlowKind kind : {FlowKind::kSendCopy, FlowKind::kReceiveCopy}) {
+    const FlowId flow = add_(
+        {fabric_.host_copy(node, socket), TrafficClass::kPosted, kind, false, order(kind), kNone});
+    (kind == FlowKind::kSendCopy ? flows.send : flows.receive) = flow;
+  }
   return flows;
 }
 

@@ -27,6 +27,9 @@ struct CopyFlows {
   FlowId out = kNone;  // GPU to host memory
   FlowId request = kNone;
   FlowId in = kNone;  // host memory to GPU
+  // Within that memory, by the cores that carry TCP:
+  FlowId send = kNone;
+  FlowId receive = kNone;
 };
 
 class SharedFlows {

@@ -102,6 +102,9 @@ GpuUse TaskWorld::gpu_use(int node, int gpu) const {
   GpuUse use = gpu_uses_[static_cast<std::size_t>(number)];
   use.memory_bytes = memory_.bytes(number);
   use.memory_time = memory_.busy(number);
+  const HostCores::Use cores = transport_.core_use(number);
+  use.thread_bytes = cores.bytes;
+  use.thread_time = cores.busy;
   return use;
 }
 

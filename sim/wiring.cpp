@@ -1,6 +1,7 @@
 #include "sim/wiring.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -130,12 +131,15 @@ void WiringBuilder::add_dma(const Hop& hop, int reading, Path& path) {
                                         : shared_.dma(to, hop.destination_nic, destination);
   set(FlowKind::kWrite, there.write);
   if (hop.staged_out) {
-    set(FlowKind::kCopyOut, shared_.copies(from, reading, fabric_.host_socket(from, reading)).out);
+    const CopyFlows& copies = shared_.copies(from, reading, fabric_.host_socket(from, reading));
+    set(FlowKind::kCopyOut, copies.out);
+    set(FlowKind::kSendCopy, copies.send);
   }
   if (!hop.staged_in) return;
   const CopyFlows& copies = shared_.copies(to, destination, fabric_.host_socket(to, destination));
   set(FlowKind::kCopyRequest, copies.request);
   set(FlowKind::kCopyIn, copies.in);
+  set(FlowKind::kReceiveCopy, copies.receive);
 }
 
 void WiringBuilder::add_queue_pairs(Path& path, int count) {
@@ -155,6 +159,8 @@ void WiringBuilder::take_nic_path(const ConnectionKey& key, const Hop& hop, bool
   path.source_gpu = from * node_.gpu_count + reading;
   path.destination_gpu = to * node_.gpu_count + gpu_of(hop.destination);
   path.destination_nic = hop.destination_nic;
+  path.sending_core = fabric_.thread_resource(from, reading);
+  path.receiving_core = fabric_.thread_resource(to, gpu_of(hop.destination));
   path.timeout = settings_.timeout;
   path.retry = settings_.retry;
   path.blue_flame = settings_.blue_flame;
@@ -300,6 +306,20 @@ Wiring WiringBuilder::finish() {
   return std::move(wiring_);
 }
 
+// Those of each GPU in the order of its connections; both directions of one share them.
+void number_sockets(const TcpSettings& tcp, Wiring& wiring) {
+  std::map<std::int32_t, std::int32_t> sockets;  // so far, by GPU
+  for (WiredConnection& connection : wiring.connections) {
+    Path& data = connection.data;
+    Path& credit = connection.credit;
+    if (data.kind != PathKind::kNic) continue;
+    data.first_sending_socket = credit.first_receiving_socket = sockets[data.source_gpu];
+    data.first_receiving_socket = credit.first_sending_socket = sockets[data.destination_gpu];
+    sockets[data.source_gpu] += tcp.sockets;
+    sockets[data.destination_gpu] += tcp.sockets;
+  }
+}
+
 }  // namespace
 
 Wiring wire_up(const Fabric& fabric, const Placement& placement, const Communication& communication,
@@ -316,6 +336,7 @@ Wiring wire_up(const Fabric& fabric, const Placement& placement, const Membershi
   });
   for (const ConnectionKey& key : keys) builder.add_connection(key);
   Wiring wiring = builder.finish();
+  if (fabric.cluster().network.tcp) number_sockets(*fabric.cluster().network.tcp, wiring);
   // Of connections between the same places, first the data, then the credits.
   for (std::size_t first = 0, next = 0; first < keys.size(); first = next) {
     while (next < keys.size() && builder.same_places(keys[next], keys[first])) ++next;

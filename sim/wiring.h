@@ -33,8 +33,10 @@ enum class FlowKind : std::uint8_t {
   kCopyOut,      // GPU to host memory, of what is staged
   kCopyRequest,  // GPU asks host memory for what is staged
   kCopyIn,       // and gets it
+  kSendCopy,     // TCP: a core copies within host memory, from the user's to the kernel's
+  kReceiveCopy,  // and back
 };
-inline constexpr std::size_t kFlowKinds = 11;
+inline constexpr std::size_t kFlowKinds = 13;
 
 enum class PathKind : std::uint8_t {
   kNic,      // through a NIC, perhaps by way of another GPU first
@@ -76,6 +78,11 @@ struct Path {
   // Copied to host memory by the source GPU's copy engine, and from there by the destination's.
   bool staged_out = false;
   bool staged_in = false;
+  // TCP: the rank's cores at both ends, and which of its sockets there are the connection's.
+  ResourceId sending_core = kNoResource;
+  ResourceId receiving_core = kNoResource;
+  std::int32_t first_sending_socket = 0;
+  std::int32_t first_receiving_socket = 0;
   // Of the communication threads at both ends, each way to the devices they serve: where they run
   // at another socket.
   Duration source_detour;

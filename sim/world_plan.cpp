@@ -39,8 +39,10 @@ WorldPlan plan_world(const PredictionRequest& request, const Fabric& fabric,
   // Nor are copies drawn alike.
   const bool draws = request.cluster.network.congestion.dcqcn || numbers_packets(request.cluster);
   plan.misses_contexts = may_miss_contexts(plan.wiring, request.cluster);
-  const bool even =
-      !shares_buffers && !draws && !plan.misses_contexts && !plan.schedule->crosses_channels();
+  // Nor are cores known to take turns alike in all copies.
+  const bool tcp = request.cluster.network.tcp.has_value();
+  const bool even = !shares_buffers && !draws && !tcp && !plan.misses_contexts &&
+                    !plan.schedule->crosses_channels();
   if (request.skip_recurrences && starts == Starts::kTogether && even) {
     plan.symmetry = find_symmetry(fabric, placement, *plan.schedule, plan.wiring);
   }

@@ -42,6 +42,11 @@ void add_gpus(const FinishedRun& world, std::vector<ResourceUse>& uses) {
           uses[static_cast<std::size_t>(world.fabric().memory_resource(node, gpu))];
       memory.bytes = {did.memory_bytes};
       memory.utilisation = share(did.memory_time, world.end());
+      const ResourceId thread = world.fabric().thread_resource(node, gpu);
+      if (thread == kNoResource) continue;
+      ResourceUse& cores = uses[static_cast<std::size_t>(thread)];
+      cores.bytes = {did.thread_bytes};
+      cores.utilisation = share(did.thread_time, world.end() * cluster.network.tcp->cores);
     }
   }
 }

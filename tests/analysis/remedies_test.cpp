@@ -124,6 +124,24 @@ TEST(Remedies, KnowTheWayThroughTheHost) {
   EXPECT_THAT(staged.knobs(), Not(Contains(Knob::kGpuDirect)));
 }
 
+// All that the host's cores cost is TCP's, and GPUDirect is no way round it.
+TEST(Remedies, KnowThatRdmaCopiesNothing) {
+  Case tcp("node0.gpu0.thread", {{"node0.gpu0.thread", "busy", 700_us},
+                                 {"", "interrupt and wake-up", 200_us},
+                                 {"", "starting copies", 100_us}});
+  tcp.resources.push_back({"node0.gpu0.thread", "thread", 1, {}, {}});
+  tcp.cluster.nodes = 2;
+  tcp.communication.gpudirect = GpuDirect::kOff;
+  EXPECT_THAT(tcp.knobs(), Not(Contains(Knob::kRdma)));
+  tcp.cluster.network.tcp = TcpSettings{};
+  EXPECT_EQ(tcp.remedies().at(0).knob, Knob::kRdma);
+  EXPECT_EQ(tcp.remedies().at(0).at_most, 1000_us);
+  EXPECT_EQ(tcp.remedies().at(1).knob, Knob::kTcpCores);
+  EXPECT_EQ(tcp.remedies().at(1).at_most, 350_us);
+  EXPECT_THAT(tcp.knobs(), Not(Contains(Knob::kGpuDirect)));
+  EXPECT_THAT(tcp.knobs(), Not(Contains(Knob::kPolling)));
+}
+
 TEST(Remedies, KnowWhatThreadsDo) {
   Case each("latency", {{"", "registering memory", 1000_us}});
   EXPECT_EQ(each.remedies().at(0).knob, Knob::kRegisterOnce);

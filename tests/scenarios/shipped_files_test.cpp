@@ -25,14 +25,15 @@ TEST(ShippedFiles, AreAllRegistered) {
                   "acs-on", "bonded-port", "channels-and-cores", "decaying-optics", "dlrm-step",
                   "gpudirect-off", "ideal-ring", "link-test", "many-small-gradients",
                   "parameter-server", "pfc-misconfigured", "quick", "registration-per-transfer",
-                  "roce-mtu-1024", "sixty-percent", "static-collision", "traffic-class-0",
-                  "two-jobs-packed", "two-jobs-scattered", "wan-ring", "whole-chunks"));
+                  "roce-mtu-1024", "sixty-percent", "static-collision", "tcp-baseline",
+                  "traffic-class-0", "two-jobs-packed", "two-jobs-scattered", "wan-ring",
+                  "whole-chunks"));
   EXPECT_THAT(
       library.names("nodes"),
       ElementsAre("bad-cross-socket", "bad-uplink-gen3", "bad-uplink-gen4", "dgx-a100", "flat-h100",
                   "hgx-h100", "hgx-h100-one-nic", "hgx-h200", "ideal", "two-gpu-switch"));
-  EXPECT_THAT(library.names("networks"),
-              ElementsAre("edr", "hdr", "ideal", "ndr", "ndr-rails", "roce", "roce-rails"));
+  EXPECT_THAT(library.names("networks"), ElementsAre("edr", "ethernet", "hdr", "ideal", "ndr",
+                                                     "ndr-rails", "roce", "roce-rails"));
   EXPECT_THAT(library.names("devices"),
               ElementsAre("a100-sxm", "b200-sxm", "connectx-5", "connectx-6", "connectx-6-dx",
                           "connectx-7", "h100-sxm", "h200-sxm", "ideal-gpu", "ideal-nic"));
@@ -75,7 +76,11 @@ TEST(ShippedNodes, ReadAndBearTheirNames) {
 TEST(ShippedNetworks, ReadAndBearTheirNames) {
   for (const std::string& name : Library(GRADHAUL_SCENARIOS).names("networks")) {
     SCOPED_TRACE(name);
-    EXPECT_EQ(good(kSmallScenario, {"cluster.network=" + name}).cluster.network.name, name);
+    const std::string transport = name == "ethernet" ? "tcp" : "rdma";
+    EXPECT_EQ(
+        good(kSmallScenario, {"cluster.network=" + name, "communication.transport=" + transport})
+            .cluster.network.name,
+        name);
   }
 }
 

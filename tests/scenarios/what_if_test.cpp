@@ -16,7 +16,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-constexpr int kKnobs = static_cast<int>(Knob::kSelectiveRepeat) + 1;
+constexpr int kKnobs = static_cast<int>(Knob::kTcpCores) + 1;
 
 struct Turned {
   WhatIf what;
