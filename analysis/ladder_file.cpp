@@ -139,12 +139,15 @@ std::optional<Ladder> read_ladder_file(const std::string& path) {
   std::string text(kBeginning, '\0');
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(std::max<std::streamsize>(stream.gcount(), 0)));
-  if (text.find(kAnySchema) == std::string::npos) return std::nullopt;
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string::npos || text[first] != '{') return std::nullopt;
   if (stream) {
     std::ostringstream rest;
     rest << stream.rdbuf();
     text += rest.str();
   }
+  // Keys may be in any order, the schema last.
+  if (text.find(kAnySchema) == std::string::npos) return std::nullopt;
   if (text.size() > kLargestFile) {
     throw InputError({path, 1, 1}, "it begins as a ladder does, and is larger than 64 MiB");
   }

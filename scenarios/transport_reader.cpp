@@ -13,7 +13,7 @@ constexpr std::int64_t kSecond = 1'000'000'000'000;
 constexpr std::int64_t kMostCores = 1024;
 constexpr std::int64_t kSlowestCopy = 1'000'000;  // 1 Mb/s
 
-const char* kFitted = "fitted to some 42 Gb/s a core, Cai et al., SIGCOMM 2021";
+const char* kAddsUp = "adds up to some 42 Gb/s a core, Cai et al., SIGCOMM 2021";
 
 // Where packets pass the kernel one by one, each takes 1 to 1.5 us in all, its copy included; over
 // InfiniBand 870 ns would make one process reach the 20 Gb/s that some report of IPoIB.
@@ -22,7 +22,7 @@ Default packet_cost(bool offloads, const Cluster* cluster) {
     return {"1050ns", true, "1-1.5 us a packet of 1500 B with its copy", "800ns", "1300ns"};
   }
   const bool infiniband = cluster != nullptr && cluster->network.kind == NetworkKind::kInfiniband;
-  return {"150ns", true, kFitted, "100ns", infiniband ? "870ns" : "200ns"};
+  return {"150ns", true, kAddsUp, "100ns", infiniband ? "870ns" : "200ns"};
 }
 
 TcpSettings read_tcp(MappingReader reader, const Cluster* cluster) {
@@ -38,12 +38,12 @@ TcpSettings read_tcp(MappingReader reader, const Cluster* cluster) {
   tcp.offloads = reader.truth("offloads", {"true"});
   tcp.send_copy = reader.rate(
       "send_copy",
-      {.otherwise = {"10GB/s", true, kFitted, "8GB/s", "12GB/s"}, .least = kSlowestCopy});
+      {.otherwise = {"10GB/s", true, kAddsUp, "8GB/s", "12GB/s"}, .least = kSlowestCopy});
   tcp.receive_copy = reader.rate(
       "receive_copy",
-      {.otherwise = {"7.5GB/s", true, kFitted, "6GB/s", "10GB/s"}, .least = kSlowestCopy});
+      {.otherwise = {"7.5GB/s", true, kAddsUp, "6GB/s", "10GB/s"}, .least = kSlowestCopy});
   const Default aggregate =
-      tcp.offloads ? Default{"2.5us", true, kFitted, "2us", "3us"} : Default{"0ns"};
+      tcp.offloads ? Default{"2.5us", true, kAddsUp, "2us", "3us"} : Default{"0ns"};
   tcp.aggregate = reader.time("aggregate", {.otherwise = aggregate, .most = kSecond});
   tcp.packet =
       reader.time("packet", {.otherwise = packet_cost(tcp.offloads, cluster), .most = kSecond});

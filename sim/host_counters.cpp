@@ -44,8 +44,8 @@ class HostNames {
   }
   std::int64_t words(LinkId link) const {
     const LinkState& state = world_.link(link);
-    const std::int64_t ends = network_.kind == NetworkKind::kRoce ? kFrameEnds : kVcrc;
-    const std::int64_t headers = packet_overhead(network_.kind).count - ends;
+    const std::int64_t ends = network_.kind == NetworkKind::kInfiniband ? kVcrc : kFrameEnds;
+    const std::int64_t headers = packet_overhead(network_).count - ends;
     return (state.payload_total + state.extra_total + state.digest.count * headers) / kWord;
   }
 
@@ -59,7 +59,7 @@ class HostNames {
       const Int128 bits = Int128{world_.stalled(id)} * link.rate.bits_per_second;
       add(port, "port_xmit_wait", static_cast<std::int64_t>(bits / 1'000'000'000'000 / kTickBits));
     }
-    const bool ethernet = network_.kind == NetworkKind::kRoce;
+    const bool ethernet = network_.kind != NetworkKind::kInfiniband;
     // Under both names of what is damaged: the model knows packets, not symbols. What is lost on a
     // link that is down, nobody sees.
     const std::int64_t lost = fabric_.link(back).outages.empty() ? world_.losses(back).lost : 0;

@@ -135,8 +135,7 @@ Flow LoadCounter::flow_of(const ConnectionTraffic& traffic, std::int64_t packet)
   return flow;
 }
 
-// Where NICs are chosen by nearness, a hop is the same for the same channel and GPUs of any two
-// nodes.
+// Where NICs are chosen by nearness, a hop is the same for its channel and GPUs of any two nodes.
 Hop LoadCounter::hop_of(const ConnectionKey& key) {
   const auto between = [&] {
     return hop_between(placement_, cluster_, key.channel, key.source, key.destination);

@@ -60,16 +60,6 @@ PacketEngine::PacketEngine(const Fabric& fabric, Endpoints& endpoints, const Cop
 
 PacketEngine::~PacketEngine() = default;
 
-void PacketEngine::step_by_stations(const StationPlan& plan, std::uint32_t wake) {
-  stations_ = std::make_unique<Stations>(*this, plan, wake);
-}
-
-void PacketEngine::stretch_windows(int times) { stations_->stretch_windows(times); }
-
-bool PacketEngine::wakes_by_station(std::int32_t injector, std::int64_t time) {
-  return stations_ && stations_->wake_at(injector, time);
-}
-
 FlowId PacketEngine::add_flow(const FlowSpec& spec) {
   Flow flow;
   flow.first_hop = static_cast<std::int32_t>(hops_.size());
@@ -228,6 +218,8 @@ void PacketEngine::begin_round() {
 
 PacketEngine::Pause PacketEngine::run(std::int64_t limit, std::int64_t budget) {
   stopped_ = false;
+  // What stations do counts too.
+  const std::int64_t before = events_;
   while (true) {
     if (!wheel_.more_at(now_)) {
       if (!next_round_.empty()) {
@@ -248,7 +240,7 @@ PacketEngine::Pause PacketEngine::run(std::int64_t limit, std::int64_t budget) {
       if (time > limit) return Pause::kLimit;
       now_ = time;
     }
-    if (budget-- == 0) return Pause::kBudget;
+    if (events_ - before >= budget) return Pause::kBudget;
     ++events_;
     handle(wheel_.take());
     if (stopped_) return Pause::kStopped;

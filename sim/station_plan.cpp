@@ -20,8 +20,8 @@ bool world_allows(const PredictionRequest& request) {
   const Network& network = request.cluster.network;
   return network.kind == NetworkKind::kInfiniband && !network.tcp && request.cluster.nodes > 1 &&
          !numbers_packets(request.cluster) && !network.congestion.dcqcn &&
-         request.cluster.node.nic.queue_pair_rate == 0 && network.routing == Routing::kStatic && request.observer == nullptr &&
-         request.port_observer == nullptr;
+         request.cluster.node.nic.queue_pair_rate == 0 && network.routing == Routing::kStatic &&
+         request.observer == nullptr && request.port_observer == nullptr;
 }
 
 class StationPlanner {

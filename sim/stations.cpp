@@ -117,6 +117,7 @@ void Stations::count(const Packet& packet, LinkId link, std::int64_t start,
   state.free = start + serialisation;
   state.busy_total += serialisation;
   state.payload_total += packet.payload;
+  state.extra_total += packet.extra;
   state.digest.append(start, record);
   hop.last_sequence = packet.sequence;
   if (hop.data && packet.last_part) ++engine_.packet_hops_;

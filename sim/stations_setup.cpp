@@ -1,6 +1,7 @@
 // How stations are made of a plan: rings before links, entries of flows, credits to be watched.
 
 #include <algorithm>
+#include <memory>
 
 #include "core/assert.h"
 #include "sim/stations.h"
@@ -119,6 +120,16 @@ void Stations::add_entries(const StationPlan& plan) {
   for (std::size_t i = 0; i < engine_.flows_.size(); ++i) {
     entries_.push_back(entry_of(static_cast<FlowId>(i)));
   }
+}
+
+void PacketEngine::step_by_stations(const StationPlan& plan, std::uint32_t wake) {
+  stations_ = std::make_unique<Stations>(*this, plan, wake);
+}
+
+void PacketEngine::stretch_windows(int times) { stations_->stretch_windows(times); }
+
+bool PacketEngine::wakes_by_station(std::int32_t injector, std::int64_t time) {
+  return stations_ && stations_->wake_at(injector, time);
 }
 
 }  // namespace gradhaul

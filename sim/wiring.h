@@ -17,6 +17,7 @@
 #include "core/membership.h"
 #include "core/placement.h"
 #include "sim/packet.h"
+#include "sim/ring_places.h"
 
 namespace gradhaul {
 
@@ -151,13 +152,5 @@ void append(Wiring& all, Wiring more);
 
 // All paths by their places.
 std::vector<const Path*> in_place_order(const Wiring& wiring);
-
-// By channel and rank, the place that the rank has in its node's part of the channel's ring.
-using RingPlaces = std::vector<std::vector<std::int32_t>>;
-RingPlaces ring_places(const Placement& placement);
-
-// In a rank, channels by the places that it has in their rings: in this order they take turns where
-// they ask for something at the same instant.
-std::vector<int> channel_turns(const RingPlaces& places, Rank rank);
 
 }  // namespace gradhaul

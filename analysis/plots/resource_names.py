@@ -9,7 +9,7 @@ KINDS = {
     "nic": "NIC wire", "pcie": "PCIe link of a device", "pcie_uplink": "uplink of a PCIe switch",
     "socket": "root complex and host memory", "socket_link": "link between sockets",
     "nvlink": "NVLink of a GPU", "reduce": "reduce kernels of a GPU", "memory": "memory of a GPU",
-    "network": "link between network switches",
+    "network": "link between network switches", "thread": "CPU cores that carry TCP",
 }
 CAUSES = {
     "busy": "moving data, or waiting for its turn", "credits": "waiting for credits",
@@ -22,6 +22,10 @@ CAUSES = {
     "communication thread": "communication thread", "interrupt and wake-up": "waking threads",
     "registering memory": "registering memory",
     "retransmission": "sending again what was lost", "ACK timeout": "waiting for the ACK timeout",
+    "reordering": "waiting for packets that were overtaken",
+    "flush": "reading back what was written",
+    "context misses": "fetching contexts into the NIC",
+    "queue pair rate": "at the limit of one queue pair",
 }
 # Classes of causes, in the order in which they are stacked and named.
 MOVING, WAITING, LATENCY, WORKING = (

@@ -382,7 +382,7 @@ TEST(Explain, KeepsWhatIsFinishedWhenInterrupted) {
 
 TEST(Explain, IsInterruptedBeforeAnythingIsFinished) {
   const ProgramRun run =
-      run_program({"explain", "7b-32gpu", "--set", "workload.size=100GB", "--progress", "on"},
+      run_program({"explain", "7b-32gpu", "--set", "workload.size=200GB", "--progress", "on"},
                   {.signal = SIGTERM, .once_said = "%"});
   EXPECT_EQ(run.status, 4) << run.err;
   EXPECT_THAT(run.err, HasSubstr("before the first run was finished"));

@@ -163,9 +163,9 @@ TEST(Predict, KeepsWhatIsFinishedWhenInterrupted) {
   for (const int signal : {SIGINT, SIGTERM}) {
     const std::string json = temporary_file("result.json");
     const ProgramRun run =
-        run_program({"predict", "7b-32gpu", "--set", "workload.size=[64KiB, 64GB]", "--json", json,
+        run_program({"predict", "7b-32gpu", "--set", "workload.size=[64KiB, 200GB]", "--json", json,
                      "--progress", "on"},
-                    {.signal = signal, .once_said = "64GB"});
+                    {.signal = signal, .once_said = "200GB"});
     EXPECT_EQ(run.status, 4) << run.err;
     EXPECT_THAT(run.err, HasSubstr("sizes are finished and kept"));
     EXPECT_THAT(run.out, HasSubstr("       65536 "));
@@ -178,7 +178,7 @@ TEST(Predict, KeepsWhatIsFinishedWhenInterrupted) {
 TEST(Predict, IsInterruptedBeforeAnythingIsFinished) {
   const std::string json = temporary_file("result.json");
   const ProgramRun run = run_program(
-      {"predict", "7b-32gpu", "--set", "workload.size=100GB", "--json", json, "--progress", "on"},
+      {"predict", "7b-32gpu", "--set", "workload.size=200GB", "--json", json, "--progress", "on"},
       {.signal = SIGINT, .once_said = "%"});
   EXPECT_EQ(run.status, 4) << run.err;
   EXPECT_TRUE(nlohmann::json::parse(text_of(json))["rows"].empty());

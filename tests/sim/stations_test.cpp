@@ -105,6 +105,24 @@ TEST(Stations, BeginAnewWhereCreditsRunOut) {
   EXPECT_EQ(both_ways(request), Stepped::kBegunAnew);
 }
 
+// Whoever asks for so many events is asked again, also where what recurs is skipped in between.
+TEST(Stations, ComeBackAfterSoManyEvents) {
+  PredictionRequest request = request_for(one_switch(hgx_h100(), 2, 400_Gbps), 16_MiB);
+  const Fabric fabric(request.cluster);
+  const Placement placement = place(request.cluster, request.communication, Collective::kAllReduce);
+  PacketWorld world(request, fabric, placement, request.workload.sizes[0].count / 2);
+  ASSERT_TRUE(world.by_stations());
+  for (Rank rank = 0; rank < world.ranks(); ++rank) world.start_rank(rank, 0);
+  std::int64_t pauses = 0;
+  while (!world.complete()) {
+    const std::int64_t before = world.engine().events();
+    if (world.run(INT64_MAX - 1, 500) == PacketEngine::Pause::kBudget) ++pauses;
+    // All that stations do before the next event comes on top.
+    EXPECT_LT(world.engine().events() - before, 5'000);
+  }
+  EXPECT_GT(pauses, world.engine().events() / 5'000);
+}
+
 Node draw_node(Draws& draws) {
   Node node = hgx_h100();
   const std::int64_t shape = draws.below(4);
