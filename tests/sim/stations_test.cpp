@@ -1,12 +1,11 @@
 // Stations and events step the same worlds: the same service order on every link, the same
 // completions, the same blame, to the last number.
 
-#include "sim/stations.h"
-
 #include <gtest/gtest.h>
 
 #include "core/placement.h"
 #include "core/topology_size.h"
+#include "sim/credit_watch.h"
 #include "sim/packet_world.h"
 #include "tests/sim/cluster_examples.h"
 #include "tests/sim/draws.h"
