@@ -92,7 +92,8 @@ TEST(ArrivalFlush, StandsOnTheCriticalPath) {
   const std::int64_t flush = added(request);
   request.communication.flush = Flush::kOn;
   std::int64_t blamed = 0;
-  for (const TimePart& part : predict(request).rows[0].parts) {
+  const Prediction prediction = predict(request);
+  for (const TimePart& part : prediction.rows[0].parts) {
     if (part.cause == "flush") blamed += part.time.ps;
   }
   EXPECT_EQ(blamed, flush);
