@@ -50,17 +50,11 @@ struct LinkDigest {
   std::int64_t count = 0;
   std::int64_t last_start = 0;
 
-  static constexpr std::uint64_t record(std::int64_t since_last_start, std::int64_t flow_ordinal,
-                                        std::int64_t sequence_step) {
-    return mix64(static_cast<std::uint64_t>(since_last_start) +
-                 mix64(static_cast<std::uint64_t>(flow_ordinal) * 0x9E3779B97F4A7C15 +
-                       static_cast<std::uint64_t>(sequence_step)));
-  }
   void add(std::int64_t start, std::int64_t flow_ordinal, std::int64_t sequence_step) {
-    append(start, record(start - last_start, flow_ordinal, sequence_step));
-  }
-  // The same, of a record that is known.
-  void append(std::int64_t start, std::uint64_t record) {
+    const std::uint64_t record =
+        mix64(static_cast<std::uint64_t>(start - last_start) +
+              mix64(static_cast<std::uint64_t>(flow_ordinal) * 0x9E3779B97F4A7C15 +
+                    static_cast<std::uint64_t>(sequence_step)));
     value = multiply_mod(value, kDigestFactor) + (record & kDigestModulus);
     if (value >= kDigestModulus) value -= kDigestModulus;
     if (value >= kDigestModulus) value -= kDigestModulus;

@@ -152,11 +152,23 @@ std::int32_t PacketEngine::add_trace() {
   return index;
 }
 
+// Before the flow's first link.
+void PacketEngine::number(FlowId flow, Packet& packet, std::int64_t ready) {
+  Flow& f = flows_[static_cast<std::size_t>(flow)];
+  if (f.data) payload_sent_ += packet.payload;
+  packet.flow = flow;
+  packet.hop = f.first_hop;
+  packet.ready = ready;
+  // Pieces of one packet are one in the sequence.
+  packet.sequence = f.next_sequence;
+  if (packet.last_part) ++f.next_sequence;
+}
+
 void PacketEngine::send(FlowId flow, const Packet& sent, std::int64_t ready) {
   if (stations_ && stations_->takes(flow)) return stations_->send(flow, sent, ready);
-  Flow& f = flows_[static_cast<std::size_t>(flow)];
-  if (f.data) payload_sent_ += sent.payload;
+  const Flow& f = flows_[static_cast<std::size_t>(flow)];
   if (f.hops == 0) {
+    if (f.data) payload_sent_ += sent.payload;
     if (f.data) payload_delivered_ += sent.payload;
     Packet there = sent;
     there.flow = flow;
@@ -164,13 +176,7 @@ void PacketEngine::send(FlowId flow, const Packet& sent, std::int64_t ready) {
     return;
   }
   const PacketId id = add_packet(sent);
-  Packet& added = packet(id);
-  added.flow = flow;
-  added.hop = f.first_hop;
-  added.ready = ready;
-  // Pieces of one packet are one in the sequence.
-  added.sequence = f.next_sequence;
-  if (added.last_part) ++f.next_sequence;
+  number(flow, packet(id), ready);
   if (in_starts_ && !ahead_ && ready == now_) {
     // Every other arrival of this instant has been handled: this one need not wait in the wheel.
     arrive(id);

@@ -96,6 +96,7 @@ class PacketEngine {
   // an injector goes on. Then run() may throw CreditsRanOut, and the run has to be begun anew
   // without.
   void step_by_stations(const StationPlan& plan, std::uint32_t wake);
+  bool by_stations() const { return stations_ != nullptr; }
   void stretch_windows(int times);
   // Whether a station has the injector go on at `time`, without an event.
   bool wakes_by_station(std::int32_t injector, std::int64_t time);
@@ -263,6 +264,16 @@ class PacketEngine {
   PacketId cut(LinkState& state, int traffic_class, std::int64_t units);
   PacketId take_head(LinkState& state, int traffic_class);
   void start(LinkId link, PacketId id);
+  // What both ways of stepping do with a packet, here and in sim/stations.cpp: it comes in; it is
+  // served from `start` on; it may go on so much later than its head; it has been delivered.
+  void number(FlowId flow, Packet& packet, std::int64_t ready);
+  static std::int64_t serialise(LinkState& state, const TrainForm& form, std::int64_t start);
+  void count_served(LinkState& state, FlowHop& hop, const Packet& packet, std::int64_t start,
+                    std::int64_t serialisation);
+  std::int64_t wait_for_tail(FlowHop& hop, const Packet& packet, std::int64_t serialisation);
+  void count_delivered(const FlowHop& hop, const Packet& packet, std::int64_t serialisation);
+  // That the link will have been backed up, of a start that is decided ahead.
+  static void count_backlog(LinkState& state, const Packet& packet, std::int64_t start);
   void observe_start(LinkId link, const Packet& started, const FlowHop& hop,
                      std::int64_t serialisation);
   static std::int64_t wire_bytes(const FlowHop& hop, const Packet& p, std::int64_t units) {
@@ -314,6 +325,7 @@ class PacketEngine {
   LinkLosses losses_;
   std::uint64_t seed_ = 1;
   std::vector<std::int64_t> choices_;  // by the first link there is to choose; none where no way is
+  std::vector<int> open_ways_;         // of the choice at hand
   std::vector<LinkId> pause_ways_;     // by link
   std::vector<LosslessBuffers::Order> orders_;
   std::vector<LinkState> states_;

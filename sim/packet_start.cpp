@@ -161,25 +161,36 @@ void PacketEngine::try_start(LinkId link) {
   }
 }
 
-void PacketEngine::start(LinkId link, PacketId id) {
-  LinkState& state = link_state(link);
-  Packet& started = packet(id);
-  FlowHop& hop = hop_of(started);
-  const TrainForm& form = form_of(hop, started);
+std::int64_t PacketEngine::serialise(LinkState& state, const TrainForm& form, std::int64_t start) {
   std::int64_t serialisation = form.time;
-  std::int64_t carry = form.remainder + (state.free == now_ ? state.carry : 0);
+  std::int64_t carry = form.remainder + (state.free == start ? state.carry : 0);
   if (carry >= state.rate && state.rate > 0) {
     carry -= state.rate;
     ++serialisation;
   }
   state.carry = carry;
-  const std::int64_t was_free = std::exchange(state.free, now_ + serialisation);
+  return serialisation;
+}
+
+void PacketEngine::count_served(LinkState& state, FlowHop& hop, const Packet& served,
+                                std::int64_t start, std::int64_t serialisation) {
+  state.free = start + serialisation;
   state.busy_total += serialisation;
-  state.payload_total += started.payload;
-  state.extra_total += started.extra;
-  state.digest.add(now_, hop.ordinal, started.sequence - hop.last_sequence);
-  hop.last_sequence = started.sequence;
-  if (hop.data && started.last_part) ++packet_hops_;
+  state.payload_total += served.payload;
+  state.extra_total += served.extra;
+  state.digest.add(start, hop.ordinal, served.sequence - hop.last_sequence);
+  hop.last_sequence = served.sequence;
+  if (hop.data && served.last_part) ++packet_hops_;
+}
+
+void PacketEngine::start(LinkId link, PacketId id) {
+  LinkState& state = link_state(link);
+  Packet& started = packet(id);
+  FlowHop& hop = hop_of(started);
+  const TrainForm& form = form_of(hop, started);
+  const std::int64_t was_free = state.free;
+  const std::int64_t serialisation = serialise(state, form, now_);
+  count_served(state, hop, started, now_, serialisation);
   const int c = hop.traffic_class;
   const bool guarded = state.credits[c].guarded();
   if (guarded) state.credits[c].take(form.credits);
@@ -274,20 +285,28 @@ std::int64_t PacketEngine::tail_wait(FlowHop& hop, const Packet& moved,
   return std::max<std::int64_t>(0, serialisation - form_of(next, moved).time);
 }
 
+std::int64_t PacketEngine::wait_for_tail(FlowHop& hop, const Packet& moved,
+                                         std::int64_t serialisation) {
+  if (hop.next_is_slower) return 0;
+  const std::int64_t wait = tail_wait(hop, moved, serialisation);
+  if (moved.trace != kNone) blame_link(trace(moved.trace), hop, Cause::kBusy, wait);
+  return wait;
+}
+
 void PacketEngine::go_on(PacketId id, LinkId link, std::int64_t serialisation) {
   const LinkState& state = link_state(link);
   if (state.loses && lose(id, link, serialisation)) return;
   Packet& moved = packet(id);
   FlowHop& hop = hop_of(moved);
   if (hop.last) return arrive_at_end(id, link, serialisation);
-  std::int64_t wait = 0;
-  if (!hop.next_is_slower) {
-    wait = tail_wait(hop, moved, serialisation);
-    if (moved.trace != kNone) blame_link(trace(moved.trace), hop, Cause::kBusy, wait);
-  }
+  const std::int64_t wait = wait_for_tail(hop, moved, serialisation);
   ++moved.hop;
   moved.ready = now_ + state.latency + wait;
   queue(id);
+}
+
+void PacketEngine::count_backlog(LinkState& state, const Packet& packet, std::int64_t start) {
+  state.backlog_total += start - std::min(start, std::max(packet.ready, state.digest.last_start));
 }
 
 bool PacketEngine::try_ahead(LinkId link, LinkState& state, PacketId id) {
@@ -296,7 +315,7 @@ bool PacketEngine::try_ahead(LinkId link, LinkState& state, PacketId id) {
   const std::int64_t time = std::max(starting.ready, state.free);
   if (!may_go_whole(state, hop.traffic_class, hop, form_of(hop, starting), time)) return false;
   if (starting.trace != kNone) trace(starting.trace).stalled_at_arrival = stall_total(link);
-  state.backlog_total += time - std::min(time, std::max(starting.ready, state.digest.last_start));
+  count_backlog(state, starting, time);
   const std::int64_t run_time = std::exchange(now_, time);
   const bool was_ahead = std::exchange(ahead_, true);
   start(link, id);
@@ -305,13 +324,19 @@ bool PacketEngine::try_ahead(LinkId link, LinkState& state, PacketId id) {
   return true;
 }
 
+void PacketEngine::count_delivered(const FlowHop& hop, const Packet& delivered,
+                                   std::int64_t serialisation) {
+  if (hop.data) payload_delivered_ += delivered.payload;
+  if (delivered.trace == kNone) return;
+  blame_link(trace(delivered.trace), hop, Cause::kBusy, serialisation);
+}
+
 void PacketEngine::arrive_at_end(PacketId id, LinkId link, std::int64_t serialisation) {
   Packet& moved = packet(id);
   const FlowHop& hop = hop_of(moved);
   const std::int64_t delivered = now_ + serialisation + state(link).latency;
   if (!hop.endpoint_keeps_buffer) empty_far_buffer(moved, link, serialisation);
-  if (hop.data) payload_delivered_ += moved.payload;
-  if (moved.trace != kNone) blame_link(trace(moved.trace), hop, Cause::kBusy, serialisation);
+  count_delivered(hop, moved, serialisation);
   const Packet copy = moved;
   free(id);
   endpoints_.on_delivery(copy, delivered);

@@ -47,32 +47,30 @@ void PacketEngine::choose_way(Packet& arriving) {
   const int first = place / flow.hops % step;
   const auto hop_by = [&](int way) { return flow.first_hop + way * flow.hops + hop; };
   const auto link_by = [&](int way) { return hops_[static_cast<std::size_t>(hop_by(way))].link; };
-  int open = 0;
-  for (int way = first; way < flow.ways; way += step) open += is_down(link_by(way)) ? 0 : 1;
-  const bool any = open > 0;
-  if (!any) open = (flow.ways - first + step - 1) / step;
+  open_ways_.clear();
+  for (int way = first; way < flow.ways; way += step) {
+    if (!is_down(link_by(way))) open_ways_.push_back(way);
+  }
+  if (open_ways_.empty()) {
+    for (int way = first; way < flow.ways; way += step) open_ways_.push_back(way);
+  }
   const auto here = static_cast<std::size_t>(link_by(first));
   const std::uint64_t draw =
       mix64(mix64(seed_ + here + 0x3A75'0000'0000) +
             static_cast<std::uint64_t>(choices_[here]++) * 0x9E3779B97F4A7C15);
-  // From the one that is drawn on, those behind it before those before it.
-  int skip = static_cast<int>(draw % static_cast<std::uint64_t>(open));
-  const bool adaptive = fabric_.cluster().network.routing == Routing::kAdaptive;
-  int best = first;
-  std::int64_t least = INT64_MAX;
-  std::int64_t least_before = INT64_MAX;
-  int best_before = first;
-  for (int way = first; way < flow.ways; way += step) {
-    if (any && is_down(link_by(way))) continue;
-    const bool before = skip-- > 0;
-    if (before && !adaptive) continue;
-    const std::int64_t load = adaptive ? load_of(link_by(way)) : 0;
-    std::int64_t& lower = before ? least_before : least;
-    if (load >= lower) continue;
-    lower = load;
-    (before ? best_before : best) = way;
+  // Of the least loaded, the first from the one that is drawn on.
+  int best = open_ways_[draw % open_ways_.size()];
+  if (fabric_.cluster().network.routing == Routing::kAdaptive) {
+    std::int64_t least = INT64_MAX;
+    for (std::size_t i = 0; i < open_ways_.size(); ++i) {
+      const int way = open_ways_[(draw % open_ways_.size() + i) % open_ways_.size()];
+      const std::int64_t load = load_of(link_by(way));
+      if (load >= least) continue;
+      least = load;
+      best = way;
+    }
   }
-  arriving.hop = hop_by(least_before < least ? best_before : best);
+  arriving.hop = hop_by(best);
 }
 
 bool PacketEngine::is_down(LinkId link) const {

@@ -50,7 +50,6 @@ PacketWorld::PacketWorld(const PredictionRequest& request, const Fabric& fabric,
     const auto stations = plan_stations(request, fabric, plan_.wiring, transport_->out_injectors());
     if (stations) {
       engine_.step_by_stations(*stations, static_cast<std::uint32_t>(RunEvent::kInjectorWake));
-      by_stations_ = true;
     }
   }
   early_.resize(all);
@@ -59,12 +58,7 @@ PacketWorld::PacketWorld(const PredictionRequest& request, const Fabric& fabric,
   completion_times_.assign(all, -1);
   incomplete_ = not_begun_ = static_cast<Rank>(engines_.size());
   engine_.draw_by(request.seed);
-  // Draws, and rates that grow with time, do not recur.
-  const bool draws = request.cluster.network.congestion.dcqcn || numbers_packets(request.cluster);
-  // What cores have to do is no part of the state that is compared.
-  const bool tcp = request.cluster.network.tcp.has_value();
-  const bool recurs = !draws && !tcp && !plan_.misses_contexts;
-  if (request.skip_recurrences && recurs && !plan_.schedule->crosses_channels()) {
+  if (request.skip_recurrences && plan_.recurs) {
     recurrence_.emplace(RunState{engine_, *transport_, *kernels_, memory_, blame_, engines_});
   }
 }

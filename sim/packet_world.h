@@ -46,7 +46,7 @@ class PacketWorld final : public FinishedRun, private Endpoints, private Complet
   std::vector<Rank> take_completed();
   bool complete() const { return incomplete_ == 0; }
   // Whether stations step a part of it: then running may throw CreditsRanOut (sim/credit_watch.h).
-  bool by_stations() const { return by_stations_; }
+  bool by_stations() const { return engine_.by_stations(); }
   // What must not be done, for the test that sees it: windows so much longer than is right.
   void stretch_windows(int times) { engine_.stretch_windows(times); }
   // 0..1: the least advanced of a few ranks.
@@ -136,7 +136,6 @@ class PacketWorld final : public FinishedRun, private Endpoints, private Complet
   std::optional<std::int64_t> common_start_;
   std::vector<std::int64_t> completion_times_;
   std::vector<Rank> newly_completed_;
-  bool by_stations_ = false;
   Rank not_begun_ = 0;
   Rank incomplete_ = 0;
   Rank last_rank_ = 0;

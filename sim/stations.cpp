@@ -17,14 +17,8 @@ bool Stations::wake_at(std::int32_t injector, std::int64_t time) {
 }
 
 void Stations::send(FlowId flow, const Packet& sent, std::int64_t ready) {
-  PacketEngine::Flow& f = engine_.flows_[static_cast<std::size_t>(flow)];
   Packet packet = sent;
-  if (f.data) engine_.payload_sent_ += packet.payload;
-  packet.flow = flow;
-  packet.hop = f.first_hop;
-  packet.ready = ready;
-  packet.sequence = f.next_sequence;
-  if (packet.last_part) ++f.next_sequence;
+  engine_.number(flow, packet, ready);
   const Entry& entry = entries_[static_cast<std::size_t>(flow)];
   Nic& nic = nics_[static_cast<std::size_t>(entry.station)];
   if (entry.kind == kAnswer) return answer(nic, packet);
@@ -109,39 +103,22 @@ void Stations::step(Wire& wire, std::int64_t end) {
   }
 }
 
-// What serving the packet means for the link, its digest and the blame.
-void Stations::count(const Packet& packet, LinkId link, std::int64_t start,
-                     std::int64_t serialisation, std::uint64_t record) {
+std::int64_t Stations::serve(Packet& packet, LinkId link, std::int64_t start) {
   LinkState& state = engine_.link_state(link);
-  PacketEngine::FlowHop& hop = engine_.hop_of(packet);
-  state.free = start + serialisation;
-  state.busy_total += serialisation;
-  state.payload_total += packet.payload;
-  state.extra_total += packet.extra;
-  state.digest.append(start, record);
-  hop.last_sequence = packet.sequence;
-  if (hop.data && packet.last_part) ++engine_.packet_hops_;
+  const TrainForm& form = engine_.form_of(engine_.hop_of(packet), packet);
+  const std::int64_t serialisation = PacketEngine::serialise(state, form, start);
+  count(packet, link, start, serialisation);
+  return serialisation;
+}
+
+void Stations::count(const Packet& packet, LinkId link, std::int64_t start,
+                     std::int64_t serialisation) {
+  LinkState& state = engine_.link_state(link);
+  engine_.count_served(state, engine_.hop_of(packet), packet, start, serialisation);
   if (packet.trace == kNone) return;
   engine_.now_ = start;
   engine_.trace(packet.trace).stalled_at_arrival = state.stall_total;
   engine_.trace_start(packet, link);
-}
-
-std::int64_t Stations::serve(Packet& packet, LinkId link, std::int64_t start) {
-  LinkState& state = engine_.link_state(link);
-  PacketEngine::FlowHop& hop = engine_.hop_of(packet);
-  const TrainForm& form = engine_.form_of(hop, packet);
-  std::int64_t serialisation = form.time;
-  std::int64_t carry = form.remainder + (state.free == start ? state.carry : 0);
-  if (carry >= state.rate && state.rate > 0) {
-    carry -= state.rate;
-    ++serialisation;
-  }
-  state.carry = carry;
-  count(packet, link, start, serialisation,
-        LinkDigest::record(start - state.digest.last_start, hop.ordinal,
-                           packet.sequence - hop.last_sequence));
-  return serialisation;
 }
 
 // Over a pair of links, the second of which does what the first did, its latency later. Afterwards
@@ -153,37 +130,18 @@ std::int64_t Stations::serve_pair(Packet& packet, const LinkId (&links)[2], std:
   LinkState& second = engine_.link_state(links[1]);
   ++packet.hop;
   packet.ready = start + first.latency;
-  const PacketEngine::FlowHop& hop = engine_.hop_of(packet);
-  GRADHAUL_ASSERT(packet.ready >= second.free && packet.sequence - hop.last_sequence == step,
-                  "the second link of a pair serves what the first does, and is free in time");
+  GRADHAUL_ASSERT(
+      packet.ready >= second.free && packet.sequence - engine_.hop_of(packet).last_sequence == step,
+      "the second link of a pair serves what the first does, and is free in time");
   second.carry = first.carry;
-  count(packet, links[1], packet.ready, serialisation,
-        LinkDigest::record(packet.ready - second.digest.last_start, hop.ordinal, step));
+  count(packet, links[1], packet.ready, serialisation);
   return serialisation;
-}
-
-void Stations::move_on(Packet& packet, LinkId link, std::int64_t start,
-                       std::int64_t serialisation) {
-  PacketEngine::FlowHop& hop = engine_.hop_of(packet);
-  std::int64_t wait = 0;
-  if (!hop.next_is_slower) {
-    wait = engine_.tail_wait(hop, packet, serialisation);
-    if (packet.trace != kNone) {
-      engine_.blame_link(engine_.trace(packet.trace), hop, Cause::kBusy, wait);
-    }
-  }
-  ++packet.hop;
-  packet.ready = start + engine_.state(link).latency + wait;
 }
 
 void Stations::deliver(Packet& packet, LinkId link, std::int64_t start,
                        std::int64_t serialisation) {
-  const PacketEngine::FlowHop& hop = engine_.hop_of(packet);
   const std::int64_t delivered = start + serialisation + engine_.state(link).latency;
-  if (hop.data) engine_.payload_delivered_ += packet.payload;
-  if (packet.trace != kNone) {
-    engine_.blame_link(engine_.trace(packet.trace), hop, Cause::kBusy, serialisation);
-  }
+  engine_.count_delivered(engine_.hop_of(packet), packet, serialisation);
   engine_.endpoints_.on_delivery(packet, delivered);
 }
 
@@ -191,7 +149,7 @@ void Stations::deliver(Packet& packet, LinkId link, std::int64_t start,
 void Stations::cross(Packet& packet, LinkId link, std::int64_t start) {
   const std::int64_t serialisation = serve(packet, link, start);
   if (packet.ingress_units > 0) release(packet, start + serialisation);
-  const PacketEngine::FlowHop& hop = engine_.hop_of(packet);
+  PacketEngine::FlowHop& hop = engine_.hop_of(packet);
   const std::int32_t units = hop.form.credits;
   WireCredits& credits = credits_[static_cast<std::size_t>(link)];
   credits.take(start, units);
@@ -206,7 +164,9 @@ void Stations::cross(Packet& packet, LinkId link, std::int64_t start) {
     }
     return deliver(packet, link, start, serialisation);
   }
-  move_on(packet, link, start, serialisation);
+  const std::int64_t wait = engine_.wait_for_tail(hop, packet, serialisation);
+  ++packet.hop;
+  packet.ready = start + engine_.state(link).latency + wait;
   const PacketEngine::FlowHop& next = engine_.hop_of(packet);
   const auto wire = static_cast<std::size_t>(next.link);
   for (const auto& [from, ring] : ring_from_[wire]) {
@@ -279,7 +239,7 @@ void Stations::answer(Nic& nic, Packet& packet) {
   const std::int64_t now = engine_.now_;
   LinkState& first = engine_.link_state(nic.links.answer[0]);
   const std::int64_t start = std::max(packet.ready, first.free);
-  first.backlog_total += start - std::min(start, std::max(packet.ready, first.digest.last_start));
+  PacketEngine::count_backlog(first, packet, start);
   const std::int64_t serialisation = serve_pair(packet, nic.links.answer, start);
   nic.answers.take(start, (&engine_.hop_of(packet))[-1].form.units, serialisation);
   deliver(packet, nic.links.answer[1], packet.ready, serialisation);

@@ -95,9 +95,7 @@ class Stations {
   void cross(Packet& packet, LinkId link, std::int64_t start);
   std::int64_t serve(Packet& packet, LinkId link, std::int64_t start);
   std::int64_t serve_pair(Packet& packet, const LinkId (&links)[2], std::int64_t start);
-  void count(const Packet& packet, LinkId link, std::int64_t start, std::int64_t serialisation,
-             std::uint64_t record);
-  void move_on(Packet& packet, LinkId link, std::int64_t start, std::int64_t serialisation);
+  void count(const Packet& packet, LinkId link, std::int64_t start, std::int64_t serialisation);
   void deliver(Packet& packet, LinkId link, std::int64_t start, std::int64_t serialisation);
   std::int64_t next_action() const;
 

@@ -36,13 +36,14 @@ WorldPlan plan_world(const PredictionRequest& request, const Fabric& fabric,
   refuse_buffer_cycles(fabric, plan.wiring.flows);
   // Copies of a port that shares its buffer with others are not looked at one by one.
   const bool shares_buffers = request.cluster.network.pause.alpha > 0;
-  // Nor are copies drawn alike.
+  // Draws, and rates that grow with time, do not recur, nor are copies drawn alike.
   const bool draws = request.cluster.network.congestion.dcqcn || numbers_packets(request.cluster);
   plan.misses_contexts = may_miss_contexts(plan.wiring, request.cluster);
-  // Nor are cores known to take turns alike in all copies.
+  // What cores have to do is no part of the state that is compared, nor are they known to take
+  // turns alike in all copies.
   const bool tcp = request.cluster.network.tcp.has_value();
-  const bool even = !shares_buffers && !draws && !tcp && !plan.misses_contexts &&
-                    !plan.schedule->crosses_channels();
+  plan.recurs = !draws && !tcp && !plan.misses_contexts && !plan.schedule->crosses_channels();
+  const bool even = plan.recurs && !shares_buffers;
   if (request.skip_recurrences && starts == Starts::kTogether && even) {
     plan.symmetry = find_symmetry(fabric, placement, *plan.schedule, plan.wiring);
   }

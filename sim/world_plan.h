@@ -23,6 +23,7 @@ enum class Starts : std::uint8_t { kTogether, kApart };
 struct WorldPlan {
   std::unique_ptr<Schedule> schedule;
   EngineSettings settings;
+  bool recurs = false;           // what comes back to a state goes on from it as it did before
   Symmetry symmetry;             // none where nothing may be skipped or starts are apart
   Wiring wiring;                 // of the ranks that are simulated
   std::vector<Rank> simulated;   // ascending
