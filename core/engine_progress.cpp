@@ -25,6 +25,28 @@ Item item_of(const EngineState& state, const Lane& lane, std::int64_t index) {
 // Where nothing is left to start, a lane sends and finishes what it started.
 bool all_started(const Lane& lane) { return lane.start.index == lane.layout.items; }
 
+// Up to which item all ask for the same as this one does, each so much further on: to the last
+// slice but one of its step, if that is as large. See Schedule::steps_are_even().
+std::int64_t alike_until(const EngineState& state, const Lane& lane, std::int64_t index) {
+  const LaneLayout& layout = lane.layout;
+  const Schedule& schedule = state.schedule;
+  if (!schedule.steps_are_even() ||
+      schedule.items_per_slice(state.rank, layout.channel, layout.number) != 1) {
+    return index;
+  }
+  const std::int64_t slices = schedule.slices_per_step(layout.channel);
+  const std::int64_t last_but_one = index - index % slices + slices - 2;
+  if (last_but_one <= index) return index;
+  const auto as_much_later = [&](const Dependency& after) {
+    const std::int64_t items = schedule.items_per_slice(state.rank, layout.channel, after.lane);
+    return after.index + (last_but_one - index) * items;
+  };
+  const bool same = alike(
+      item_of(state, lane, index), item_of(state, lane, last_but_one),
+      [](Rank peer) { return peer; }, as_much_later);
+  return same ? last_but_one : index;
+}
+
 // How often, up to `most`, a cursor that went from item `since` to `now` finds the same further on:
 // each repetition looks at the items so much later, and at the one it comes to stand at.
 std::int64_t repetitions_of(const EngineState& state, const Lane& lane, std::int64_t since,
@@ -35,11 +57,12 @@ std::int64_t repetitions_of(const EngineState& state, const Lane& lane, std::int
   most = std::min(most, (lane.layout.items - now) / shift + 1);
   const std::int64_t last = now + (most - 1) * shift;
   for (std::int64_t index = since; index <= last; ++index) {
-    if (index + shift < lane.layout.items &&
-        asks_again(item_of(state, lane, index), item_of(state, lane, index + shift), advanced)) {
-      continue;
+    if (index + shift >= lane.layout.items ||
+        !asks_again(item_of(state, lane, index), item_of(state, lane, index + shift), advanced)) {
+      return index > now ? (index - 1 - now) / shift + 1 : 0;
     }
-    return index > now ? (index - 1 - now) / shift + 1 : 0;
+    index =
+        std::min(alike_until(state, lane, index), alike_until(state, lane, index + shift) - shift);
   }
   return most;
 }

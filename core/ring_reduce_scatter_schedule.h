@@ -29,6 +29,7 @@ class RingReduceScatterSchedule final : public Schedule {
   int lanes() const override { return 1; }
   std::int64_t items(Rank rank, int channel, int lane) const override;
   Item item(Rank rank, int channel, int lane, std::int64_t index) const override;
+  bool steps_are_even() const override { return true; }
   std::int64_t slices_per_step(int channel) const override {
     return part_.slices_per_chunk(channel);
   }

@@ -88,6 +88,9 @@ class Schedule {
   virtual std::int64_t items_per_slice(Rank /*rank*/, int /*channel*/, int /*lane*/) const {
     return 1;
   }
+  // Whether no slice of a step is larger than the one before, and all but the last wait, where they
+  // do, for items that lie as many slices apart as they.
+  virtual bool steps_are_even() const { return false; }
   // Elements of memory behind the rank's output that its items work with.
   virtual std::int64_t scratch(Rank /*rank*/) const { return 0; }
   // Whether some item waits for one of another channel.

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <vector>
 
 #include "core/quantities.h"
 #include "sim/finished_run.h"
@@ -63,7 +64,7 @@ struct Injector {
     std::int64_t tags;
   };
   std::deque<TagReturn> tag_returns;
-  std::deque<std::int32_t> active;  // queue pairs with something to send, next in turn first
+  std::vector<std::int32_t> active;  // queue pairs with something to send, next in turn first
 
   std::int64_t requests(std::int64_t payload) const {
     return (payload + read_request - 1) / read_request;

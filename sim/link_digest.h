@@ -46,21 +46,31 @@ constexpr std::uint64_t power_mod(std::uint64_t base, std::uint64_t exponent) {
 }
 
 struct LinkDigest {
-  std::uint64_t value = 0;
+  std::uint64_t value = 0;  // or the modulus more: see reduced()
   std::int64_t count = 0;
   std::int64_t last_start = 0;
 
-  void add(std::int64_t start, std::int64_t flow_ordinal, std::int64_t sequence_step) {
-    const std::uint64_t record =
-        mix64(static_cast<std::uint64_t>(start - last_start) +
-              mix64(static_cast<std::uint64_t>(flow_ordinal) * 0x9E3779B97F4A7C15 +
-                    static_cast<std::uint64_t>(sequence_step)));
-    value = multiply_mod(value, kDigestFactor) + (record & kDigestModulus);
-    if (value >= kDigestModulus) value -= kDigestModulus;
-    if (value >= kDigestModulus) value -= kDigestModulus;
+  // What a record holds of the flow and its packet.
+  static constexpr std::uint64_t part(std::int64_t flow_ordinal, std::int64_t sequence_step) {
+    return mix64(static_cast<std::uint64_t>(flow_ordinal) * 0x9E3779B97F4A7C15 +
+                 static_cast<std::uint64_t>(sequence_step));
+  }
+  std::uint64_t record(std::int64_t start, std::uint64_t of_packet) const {
+    return mix64(static_cast<std::uint64_t>(start - last_start) + of_packet) & kDigestModulus;
+  }
+  void add(std::int64_t start, std::uint64_t of_packet) {
+    add_uncounted(start, of_packet);
     ++count;
+  }
+  // Whoever adds many counts them himself. No branches: nobody could foretell them.
+  void add_uncounted(std::int64_t start, std::uint64_t of_packet) {
+    const auto product = static_cast<Int128>(value) * static_cast<Int128>(kDigestFactor);
+    const std::uint64_t sum = (static_cast<std::uint64_t>(product) & kDigestModulus) +
+                              static_cast<std::uint64_t>(product >> 61) + record(start, of_packet);
+    value = (sum & kDigestModulus) + (sum >> 61);
     last_start = start;
   }
+  std::uint64_t reduced() const { return value >= kDigestModulus ? value - kDigestModulus : value; }
 
   // As if what was added since `since` came `times` more: an affine map to its power. The records
   // must have been the same; `last_start` is the caller's.
@@ -68,7 +78,8 @@ struct LinkDigest {
     const std::int64_t added = count - since.count;
     if (added == 0 || times == 0) return;
     const std::uint64_t factor = power_mod(kDigestFactor, static_cast<std::uint64_t>(added));
-    std::uint64_t term = add_mod(value, kDigestModulus - multiply_mod(since.value, factor));
+    value = reduced();
+    std::uint64_t term = add_mod(value, kDigestModulus - multiply_mod(since.reduced(), factor));
     std::uint64_t step = factor;
     for (auto left = static_cast<std::uint64_t>(times); left > 0; left >>= 1) {
       if ((left & 1) != 0) value = add_mod(multiply_mod(value, step), term);

@@ -47,6 +47,7 @@ struct Message {
   std::int32_t data = 0;        // bytes without flags
   std::int32_t next = kNone;    // behind it in its queue pair
   std::int32_t queue_pair = 0;  // among those of its path
+  FlowId wire = kNone;          // by which it leaves the NIC
   std::int32_t asked = 0;       // payload asked for so far
   std::int32_t gathered = 0;    // payload in the NIC of the packet being put together
   std::int32_t sent = 0;        // payload handed to the wire

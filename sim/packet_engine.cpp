@@ -223,6 +223,12 @@ void PacketEngine::begin_round() {
 }
 
 PacketEngine::Pause PacketEngine::run(std::int64_t limit, std::int64_t budget) {
+  const Pause pause = run_events(limit, budget);
+  if (stations_) stations_->settle();
+  return pause;
+}
+
+PacketEngine::Pause PacketEngine::run_events(std::int64_t limit, std::int64_t budget) {
   stopped_ = false;
   // What stations do counts too.
   const std::int64_t before = events_;

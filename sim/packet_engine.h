@@ -70,6 +70,7 @@ struct PacketEngineTotals {
   std::vector<LosslessBuffers::Totals> pauses;  // by link; none where nothing is lossless
 };
 
+class PacketTransport;
 class Stations;      // sim/stations.h
 struct StationPlan;  // sim/station_plan.h
 
@@ -92,14 +93,15 @@ class PacketEngine {
     pause_ways_[static_cast<std::size_t>(link)] = way;
   }
 
-  // After all flows: has stations step what the plan names. `wake`: the endpoints' event by which
-  // an injector goes on. Then run() may throw CreditsRanOut, and the run has to be begun anew
-  // without.
-  void step_by_stations(const StationPlan& plan, std::uint32_t wake);
+  // After all flows and connections: has stations step what the plan names. Then run() may throw
+  // CreditsRanOut, and the run has to be begun anew without.
+  void step_by_stations(const StationPlan& plan, PacketTransport& transport);
   bool by_stations() const { return stations_ != nullptr; }
   void stretch_windows(int times);
   // Whether a station has the injector go on at `time`, without an event.
   bool wakes_by_station(std::int32_t injector, std::int64_t time);
+  // Whether a station asks for what the injector may send now, and has done so.
+  bool transmits_by_station(std::int32_t injector);
 
   // Tells of the link's packets, which costs what is not watched nothing. One observer for all.
   void watch(LinkId link, PacketObserver& observer) {
@@ -234,6 +236,7 @@ class PacketEngine {
   }
   void compute_form(FlowHop& hop, const Packet& packet);
 
+  Pause run_events(std::int64_t limit, std::int64_t budget);
   void handle(const Event& event);
   void begin_round();
   void arrive(PacketId id);

@@ -39,7 +39,7 @@ void PacketTransport::heed_notification(std::int32_t queue_pair) {
 
 // The next in turn whose rate lets it send comes first; false where none does yet.
 bool PacketTransport::bring_sendable_first(std::int32_t injector, std::int64_t now) {
-  std::deque<std::int32_t>& active = injectors_[static_cast<std::size_t>(injector)].active;
+  std::vector<std::int32_t>& active = injectors_[static_cast<std::size_t>(injector)].active;
   std::int64_t earliest = INT64_MAX;
   for (auto place = active.begin(); place != active.end(); ++place) {
     const QueuePair& pair = queue_pairs_[static_cast<std::size_t>(*place)];

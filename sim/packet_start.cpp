@@ -178,7 +178,7 @@ void PacketEngine::count_served(LinkState& state, FlowHop& hop, const Packet& se
   state.busy_total += serialisation;
   state.payload_total += served.payload;
   state.extra_total += served.extra;
-  state.digest.add(start, hop.ordinal, served.sequence - hop.last_sequence);
+  state.digest.add(start, LinkDigest::part(hop.ordinal, served.sequence - hop.last_sequence));
   hop.last_sequence = served.sequence;
   if (hop.data && served.last_part) ++packet_hops_;
 }

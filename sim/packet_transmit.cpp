@@ -18,6 +18,7 @@ void PacketTransport::message_ready(std::int32_t index) {
   const std::int32_t number =
       ready.admitted ? path.first_queue_pair + ready.queue_pair : choose_queue_pair(ready);
   QueuePair& pair = queue_pairs_[static_cast<std::size_t>(number)];
+  ready.wire = path.flow(out_kind(path), ready.queue_pair);
   if (!ready.credit) pair.payload += ready.amount;
   number_packets(index);
   if (pair.head == kNone) {
@@ -101,45 +102,51 @@ std::int64_t PacketTransport::allowed_payload(Injector& injector, const Message&
 }
 
 void PacketTransport::transmit(std::int32_t injector) {
-  const std::int64_t now = context_.engine.now();
-  while (true) {
-    Injector& sender = injectors_[static_cast<std::size_t>(injector)];
-    if (sender.active.empty()) return;
-    if (!reactions_.empty() && !bring_sendable_first(injector, now)) return;
-    if (sender.second_out != kNoLink && !bring_port_with_room_first(sender)) return;
-    const std::int32_t number = sender.active.front();
-    const std::int32_t index = queue_pairs_[static_cast<std::size_t>(number)].head;
-    Message& sending = message(index);
-    if (sending.asked == 0 && now < sender.next_message) {
-      wake(injector, sender.next_message);
-      return;
-    }
-    std::int64_t payload = 0;
-    if (!sending.credit) {
-      payload = allowed_payload(sender, sending);
-      if (payload == 0) return;
-    }
-    if (sending.asked == 0) sender.next_message = now + sender.message_gap;
-    sender.active.pop_front();
-    if (!reactions_.empty() && payload > 0) pace(number, payload, now);
-    if (numbers(path_of(sending))) note_begun(sending, now);
-    QueuePair& pair = queue_pairs_[static_cast<std::size_t>(number)];
-    const bool last = sending.credit || sending.asked + payload == sending.amount;
-    if (last) {
-      if (!sending.landed) blame_wait_in_nic(sending, sender);
-      pair.head = sending.next;
-      if (pair.head == kNone) pair.tail = kNone;
-    }
-    // Of TCP, what the NIC has been given may be all asked for.
-    const bool waits = pair.head == kNone || (cores_ && !last && tcp_waits(sending, payload));
-    pair.active = !waits;
-    if (!waits) sender.active.push_back(number);
-    if (sending.credit) {
-      put_on_wire(index, 0, now + sender.transmit_latency);
-    } else {
-      ask(index, payload);
-    }
+  if (context_.engine.transmits_by_station(injector)) return;
+  while (transmit_next(injector)) {
   }
+}
+
+// One packet, or a piece of one; false where none can go now.
+bool PacketTransport::transmit_next(std::int32_t injector) {
+  const std::int64_t now = context_.engine.now();
+  Injector& sender = injectors_[static_cast<std::size_t>(injector)];
+  if (sender.active.empty()) return false;
+  if (!reactions_.empty() && !bring_sendable_first(injector, now)) return false;
+  if (sender.second_out != kNoLink && !bring_port_with_room_first(sender)) return false;
+  const std::int32_t number = sender.active.front();
+  const std::int32_t index = queue_pairs_[static_cast<std::size_t>(number)].head;
+  Message& sending = message(index);
+  if (sending.asked == 0 && now < sender.next_message) {
+    wake(injector, sender.next_message);
+    return false;
+  }
+  std::int64_t payload = 0;
+  if (!sending.credit) {
+    payload = allowed_payload(sender, sending);
+    if (payload == 0) return false;
+  }
+  if (sending.asked == 0) sender.next_message = now + sender.message_gap;
+  sender.active.erase(sender.active.begin());
+  if (!reactions_.empty() && payload > 0) pace(number, payload, now);
+  if (numbers(path_of(sending))) note_begun(sending, now);
+  QueuePair& pair = queue_pairs_[static_cast<std::size_t>(number)];
+  const bool last = sending.credit || sending.asked + payload == sending.amount;
+  if (last) {
+    if (!sending.landed) blame_wait_in_nic(sending, sender);
+    pair.head = sending.next;
+    if (pair.head == kNone) pair.tail = kNone;
+  }
+  // Of TCP, what the NIC has been given may be all asked for.
+  const bool waits = pair.head == kNone || (cores_ && !last && tcp_waits(sending, payload));
+  pair.active = !waits;
+  if (!waits) sender.active.push_back(number);
+  if (sending.credit) {
+    put_on_wire(index, 0, now + sender.transmit_latency);
+  } else {
+    ask(index, payload);
+  }
+  return true;
 }
 
 // The wait between the NIC knowing a message and asking for its last packet: put down to the wire
@@ -223,7 +230,7 @@ void PacketTransport::ask(std::int32_t index, std::int64_t payload) {
   request.last_of_message = asking.asked == asking.amount;
   request.last_part = request.last_of_message || asking.asked % injector.packet_payload == 0;
   if (request.last_of_message && !asking.landed) request.trace = asking.trace;
-  injector.tags_used += request.units;
+  if (injector.tags > 0) injector.tags_used += request.units;
   send(path, FlowKind::kReadRequest, request, context_.engine.now());
 }
 
@@ -258,7 +265,7 @@ void PacketTransport::payload_in_nic(const Packet& packet, std::int64_t delivere
   const std::int64_t after = packet.last_part ? injector.requests(sending.gathered)
                                               : sending.gathered / injector.read_request;
   const std::int64_t answered = after - before;
-  if (answered > 0) injector.tag_returns.push_back({delivered, answered});
+  if (answered > 0 && injector.tags > 0) injector.tag_returns.push_back({delivered, answered});
   if (injector.wants_tags) {
     injector.wants_tags = false;
     wake(number, delivered);

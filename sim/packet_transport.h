@@ -132,6 +132,7 @@ class PacketTransport {
   void append_state(StateWords& words) const;
 
  private:
+  friend class Stations;  // steps NICs in its place, where packets are plain (sim/plain_hop.h)
   class RankTransport;
   struct OpenPorts {
     std::int32_t ports = 0;
@@ -166,6 +167,7 @@ class PacketTransport {
   void note_ready(Message& message);
   void activate(std::int32_t queue_pair);
   void transmit(std::int32_t injector);
+  bool transmit_next(std::int32_t injector);
   std::int64_t allowed_payload(Injector& injector, const Message& message);
   void ask(std::int32_t index, std::int64_t payload);
   void put_on_wire(std::int32_t index, std::int64_t payload, std::int64_t ready);

@@ -49,7 +49,7 @@ PacketWorld::PacketWorld(const PredictionRequest& request, const Fabric& fabric,
   if (request.stepping == Stepping::kAuto && !plan_.misses_contexts) {
     const auto stations = plan_stations(request, fabric, plan_.wiring, transport_->out_injectors());
     if (stations) {
-      engine_.step_by_stations(*stations, static_cast<std::uint32_t>(RunEvent::kInjectorWake));
+      engine_.step_by_stations(*stations, *transport_);
     }
   }
   early_.resize(all);
@@ -268,7 +268,7 @@ std::uint64_t PacketWorld::digest() const {
   for (std::size_t i = 0; i < fabric_.links().size(); ++i) {
     const LinkDigest& served = link(static_cast<LinkId>(i)).digest;
     if (fabric_.links()[i].kind == LinkKind::kHostMemory && served.count == 0) continue;
-    digest.add(served.value);
+    digest.add(served.reduced());
     digest.add(static_cast<std::uint64_t>(served.count));
     digest.add(static_cast<std::uint64_t>(
         served.count == 0 ? 0 : served.last_start + engine_.repeated_time()));

@@ -5,14 +5,15 @@
 #include <set>
 #include <string>
 
+#include "core/infiniband_framing.h"
 #include "core/packet_loss.h"
 
 namespace gradhaul {
 namespace {
 
-// A window of two packets at the rates of today: more of them save little, and what a station does
-// not know yet of credits grows with it.
-constexpr std::int64_t kLongestWindow = 165'000;
+// What a station does not know yet of credits grows with the window: up to a quarter of them.
+constexpr std::int64_t kPartOfCredits = 4;
+constexpr std::int64_t kLongestWindow = 1'000'000;
 // Below, events are as quick.
 constexpr std::int64_t kShortestWindow = 20'000;
 
@@ -40,6 +41,7 @@ class StationPlanner {
   bool read_whole_packets() const;
   bool sort_wires();
   std::int64_t window() const;
+  std::int64_t unknown(const Link& link) const;
   StationPlan::Nic& nic_of(LinkId link);
 
   const PredictionRequest& request_;
@@ -136,12 +138,19 @@ bool StationPlanner::sort_wires() {
   return true;
 }
 
-// What a NIC takes in leads to acknowledgements, writes and completions no sooner than its receive
-// latency; what it has asked for comes later than the GPU's memory answers; what is written is
-// seen so long after its first link.
+// What starts on the last wire leads to acknowledgements, writes and completions no sooner than it
+// is there and the NIC has taken it in; what is written is seen so long after its first link.
 std::int64_t StationPlanner::window() const {
   const Node& node = request_.cluster.node;
-  std::int64_t window = std::min(kLongestWindow, node.nic.receive_latency.ps);
+  std::int64_t window = kLongestWindow;
+  for (const FlowSpec& flow : wiring_.flows) {
+    const auto kind = static_cast<FlowKind>(flow.kind);
+    if (kind != FlowKind::kWire && kind != FlowKind::kAcknowledge) continue;
+    const Link& last = fabric_.link(flow.route.back().link);
+    window = std::min(window, (last.latency + node.nic.receive_latency).ps);
+    for (const RouteHop& hop : flow.route)
+      window = std::min(window, unknown(fabric_.link(hop.link)));
+  }
   for (const auto& [name, nic] : nics_) {
     if (nic.up[0] == kNoLink) continue;
     const std::int64_t there =
@@ -149,6 +158,14 @@ std::int64_t StationPlanner::window() const {
     window = std::min(window, there + node.gpu.write_latency.ps);
   }
   return window;
+}
+
+std::int64_t StationPlanner::unknown(const Link& link) const {
+  const std::int64_t blocks = link.window[static_cast<int>(TrafficClass::kPosted)];
+  if (blocks == 0 || link.rate.unlimited()) return kLongestWindow;
+  SerialisationCarry carry;
+  return serialisation_time(Bytes{blocks * kCreditBlockBytes / kPartOfCredits}, link.rate, carry)
+      .ps;
 }
 
 std::optional<StationPlan> StationPlanner::plan() {

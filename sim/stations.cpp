@@ -3,26 +3,45 @@
 #include <algorithm>
 
 #include "core/assert.h"
+#include "sim/packet_transport.h"
 
 namespace gradhaul {
 
-bool Stations::wake_at(std::int32_t injector, std::int64_t time) {
-  if (static_cast<std::size_t>(injector) >= nic_of_injector_.size()) return false;
+Stations::Nic* Stations::nic_of(std::int32_t injector) {
+  if (static_cast<std::size_t>(injector) >= nic_of_injector_.size()) return nullptr;
   const std::int32_t number = nic_of_injector_[static_cast<std::size_t>(injector)];
-  if (number == kNone) return false;
-  Nic& nic = nics_[static_cast<std::size_t>(number)];
-  nic.wake = std::min(nic.wake, time);
-  nic.next = std::min(nic.next, time);
+  return number == kNone ? nullptr : &nics_[static_cast<std::size_t>(number)];
+}
+
+bool Stations::wake_at(std::int32_t injector, std::int64_t time) {
+  Nic* nic = nic_of(injector);
+  if (nic == nullptr) return false;
+  nic->wake = std::min(nic->wake, time);
+  nic->next = std::min(nic->next, time);
+  return true;
+}
+
+bool Stations::transmit(std::int32_t injector) {
+  Nic* nic = nic_of(injector);
+  if (nic == nullptr) return false;
+  transmit(*nic, engine_.now_);
+  ask_for_kept(*nic, engine_.now_);
+  nic->next = std::min(nic->next, engine_.now_);
   return true;
 }
 
 void Stations::send(FlowId flow, const Packet& sent, std::int64_t ready) {
-  Packet packet = sent;
-  engine_.number(flow, packet, ready);
   const Entry& entry = entries_[static_cast<std::size_t>(flow)];
-  Nic& nic = nics_[static_cast<std::size_t>(entry.station)];
-  if (entry.kind == kAnswer) return answer(nic, packet);
-  rings_[static_cast<std::size_t>(entry.ring)].push(packet, engine_.hop_of(packet).ordinal);
+  Nic& nic = nics_[static_cast<std::size_t>(entry.nic)];
+  if (entry.kind == kAnswer) {
+    Packet packet = sent;
+    engine_.number(flow, packet, ready);
+    return answer(nic, packet);
+  }
+  const PacketId id = engine_.add_packet(sent);
+  Packet& packet = engine_.packet(id);
+  engine_.number(flow, packet, ready);
+  entry.ring->push({ready, engine_.hop_of(packet).ordinal, packet.hop, packet.message, id});
   nic.next = std::min(nic.next, ready);
 }
 
@@ -59,83 +78,170 @@ void Stations::advance(std::int64_t limit) {
   engine_.now_ = now;
 }
 
-// What is ready first goes first, when the link is free.
-template <typename Rings>
-Stations::Next Stations::next_of(LinkId link, const Rings& rings) {
-  Next next;
-  for (const std::int32_t number : rings) {
-    PacketRing& ring = rings_[static_cast<std::size_t>(number)];
-    if (next.ring == nullptr || ring.before(*next.ring)) next.ring = &ring;
-  }
-  next.start = std::max(next.ring->ready(), engine_.state(link).free);
-  return next;
+namespace {
+
+// What is ready first goes first.
+WaitingRing& first_of(WaitingRing& a, WaitingRing& b) { return b.before(a) ? b : a; }
+
+}  // namespace
+
+std::int64_t Stations::Nic::out_start() const {
+  const std::int64_t ready = std::min({data.ready(), credits.ready(), acknowledgements.ready()});
+  return std::max(ready, out->free);
+}
+
+std::int64_t Stations::Nic::up_start() const {
+  const std::int64_t ready = std::min(requests.ready(), writes.ready());
+  return ready == INT64_MAX ? ready : std::max(ready, up->free);
 }
 
 // At one instant the NIC wakes before anything starts, and its wire comes before its PCIe link.
 void Stations::step(Nic& nic, std::int64_t end) {
   while (true) {
-    const Next out = next_of(nic.links.out, nic.out_rings);
-    Next up;
-    if (nic.links.up[0] != kNoLink) up = next_of(nic.links.up[0], nic.up_rings);
-    nic.next = std::min({out.start, up.start, nic.wake});
+    const std::int64_t out = nic.out_start();
+    const std::int64_t up = nic.up_start();
+    nic.next = std::min({out, up, nic.wake});
     if (nic.next >= end) return;
     engine_.now_ = nic.next;
     ++engine_.events_;
     if (nic.wake == nic.next) {
       nic.wake = INT64_MAX;
-      engine_.endpoints_.on_event(wake_, nic.links.injector);
-    } else if (out.start == nic.next) {
-      leave_nic(nic, *out.ring, out.start);
+      transport_.injectors_[static_cast<std::size_t>(nic.links.injector)].wake = INT64_MAX;
+      transmit(nic, nic.next);
+      ask_for_kept(nic, nic.next);
+    } else if (out == nic.next) {
+      leave_nic(nic, out);
     } else {
-      leave_up(nic, *up.ring, up.start);
+      leave_up(nic, up);
     }
   }
 }
 
 void Stations::step(Wire& wire, std::int64_t end) {
   while (true) {
-    const Next next = next_of(wire.link, wire.rings);
-    wire.next = next.start;
+    WaitingRing* first = wire.rings.front();
+    for (std::size_t i = 1; i < wire.rings.size(); ++i) first = &first_of(*first, *wire.rings[i]);
+    wire.next = std::max(first->ready(), wire.state->free);
     if (wire.next >= end) return;
-    Packet packet = next.ring->pop();
+    const Waiting waiting = first->pop();
     ++engine_.events_;
-    cross(packet, wire.link, next.start);
+    if (waiting.packet == kNone) {
+      cross(waiting, *wire.state, wire.next);
+    } else {
+      Packet packet = take(waiting);
+      cross(packet, wire.link, wire.next);
+    }
   }
 }
 
+// A packet that finds the wire free has not waited; who comes while it is busy waits from then on.
+void Stations::leave_nic(Nic& nic, std::int64_t start) {
+  LinkState& state = *nic.out;
+  WaitingRing& ring = first_of(first_of(nic.data, nic.credits), nic.acknowledgements);
+  const Waiting waiting = ring.pop();
+  if (state.backlog_since < 0 && waiting.ready < start) state.backlog_since = waiting.ready;
+  std::int32_t payload = packet_payload_;
+  if (waiting.packet == kNone) {
+    cross(waiting, state, start);
+  } else {
+    Packet packet = take(waiting);
+    payload = packet.payload;
+    cross(packet, nic.links.out, start);
+  }
+  if (payload > 0) {
+    transport_.injectors_[static_cast<std::size_t>(nic.links.injector)].buffered -= payload;
+    transmit(nic, start);
+    serve_asked(nic, start);
+  }
+  const bool waits =
+      std::min({nic.data.ready(), nic.credits.ready(), nic.acknowledgements.ready()}) <= start;
+  if (waits) {
+    if (state.backlog_since < 0) state.backlog_since = start;
+  } else if (state.backlog_since >= 0) {
+    state.backlog_total += start - state.backlog_since;
+    state.backlog_since = -1;
+  }
+}
+
+void Stations::settle_backlog(LinkId out) {
+  const std::int32_t number = nic_of_out_[static_cast<std::size_t>(out)];
+  if (number == kNone) return;
+  const Nic& nic = nics_[static_cast<std::size_t>(number)];
+  LinkState& state = *nic.out;
+  if (state.backlog_since >= 0) return;
+  const std::int64_t ready =
+      std::min({nic.data.ready(), nic.credits.ready(), nic.acknowledgements.ready()});
+  if (ready < engine_.now_) state.backlog_since = ready;
+}
+
+void Stations::leave_up(Nic& nic, std::int64_t start) {
+  WaitingRing& ring = first_of(nic.requests, nic.writes);
+  const bool request = &ring == &nic.requests;
+  const Waiting waiting = ring.pop();
+  if (waiting.packet != kNone) {
+    Packet packet = take(waiting);
+    leave_up(nic, packet, request, start);
+  } else if (request) {
+    read(nic, waiting.message, start);
+  } else {
+    write(nic, waiting, start);
+  }
+}
+
+Packet Stations::take(const Waiting& special) {
+  const Packet taken = engine_.packet(special.packet);
+  engine_.free(special.packet);
+  return taken;
+}
+
 std::int64_t Stations::serve(Packet& packet, LinkId link, std::int64_t start) {
+  settle(packet.hop);
   LinkState& state = engine_.link_state(link);
-  const TrainForm& form = engine_.form_of(engine_.hop_of(packet), packet);
-  const std::int64_t serialisation = PacketEngine::serialise(state, form, start);
-  count(packet, link, start, serialisation);
+  PacketEngine::FlowHop& hop = engine_.hop_of(packet);
+  const std::int64_t serialisation =
+      PacketEngine::serialise(state, engine_.form_of(hop, packet), start);
+  engine_.count_served(state, hop, packet, start, serialisation);
+  trace(packet, link, start);
   return serialisation;
 }
 
-void Stations::count(const Packet& packet, LinkId link, std::int64_t start,
-                     std::int64_t serialisation) {
-  LinkState& state = engine_.link_state(link);
-  engine_.count_served(state, engine_.hop_of(packet), packet, start, serialisation);
+void Stations::trace(const Packet& packet, LinkId link, std::int64_t start) {
   if (packet.trace == kNone) return;
   engine_.now_ = start;
-  engine_.trace(packet.trace).stalled_at_arrival = state.stall_total;
+  engine_.trace(packet.trace).stalled_at_arrival = engine_.state(link).stall_total;
   engine_.trace_start(packet, link);
 }
 
 // Over a pair of links, the second of which does what the first did, its latency later. Afterwards
 // the packet is at the second, and ready there when it started.
-std::int64_t Stations::serve_pair(Packet& packet, const LinkId (&links)[2], std::int64_t start) {
-  const std::int64_t step = packet.sequence - engine_.hop_of(packet).last_sequence;
-  const std::int64_t serialisation = serve(packet, links[0], start);
+std::int64_t Stations::serve_pair(Packet& packet, const LinkId (&links)[2], MirroredLink& second,
+                                  std::int64_t start) {
   const LinkState& first = engine_.state(links[0]);
-  LinkState& second = engine_.link_state(links[1]);
+  PacketEngine::FlowHop& hop = engine_.hop_of(packet);
+  const std::int64_t there = start + first.latency;
+  if (first.digest.count == 0) {
+    const std::uint64_t part = LinkDigest::part(hop.ordinal, packet.sequence - hop.last_sequence);
+    second.begin(first.digest.record(start, part), first.digest.record(there, part));
+  }
+  const std::int64_t serialisation = serve(packet, links[0], start);
+  if (hop.data && packet.last_part) ++engine_.packet_hops_;
   ++packet.hop;
-  packet.ready = start + first.latency;
-  GRADHAUL_ASSERT(
-      packet.ready >= second.free && packet.sequence - engine_.hop_of(packet).last_sequence == step,
-      "the second link of a pair serves what the first does, and is free in time");
-  second.carry = first.carry;
-  count(packet, links[1], packet.ready, serialisation);
+  packet.ready = there;
+  trace(packet, links[1], there);
   return serialisation;
+}
+
+void Stations::settle() {
+  for (const std::int32_t hop : plain_hops_) settle(hop);
+  for (const Nic& nic : nics_) {
+    if (nic.links.up[1] != kNoLink) {
+      nic.second_up.settle(*nic.up, engine_.link_state(nic.links.up[1]));
+    }
+    if (nic.links.answer[1] != kNoLink) {
+      nic.second_answer.settle(*nic.answer, engine_.link_state(nic.links.answer[1]));
+    }
+  }
+  for (const std::int32_t hop : second_hops_) sequence_of(hop) = sequence_of(hop - 1);
 }
 
 void Stations::deliver(Packet& packet, LinkId link, std::int64_t start,
@@ -168,62 +274,20 @@ void Stations::cross(Packet& packet, LinkId link, std::int64_t start) {
   ++packet.hop;
   packet.ready = start + engine_.state(link).latency + wait;
   const PacketEngine::FlowHop& next = engine_.hop_of(packet);
-  const auto wire = static_cast<std::size_t>(next.link);
-  for (const auto& [from, ring] : ring_from_[wire]) {
-    if (from != link) continue;
-    rings_[static_cast<std::size_t>(ring)].push(packet, next.ordinal);
-    break;
-  }
-  Wire& station = wires_[static_cast<std::size_t>(wire_of_[wire])];
+  ring_between(link, next.link)
+      .push({packet.ready, next.ordinal, packet.hop, packet.message, engine_.add_packet(packet)});
+  Wire& station = wires_[static_cast<std::size_t>(wire_of_[static_cast<std::size_t>(next.link)])];
   station.next = std::min(station.next, packet.ready);
 }
 
-void Stations::release(const Packet& delivered, std::int64_t time) {
-  const LinkState& state = engine_.state(delivered.ingress);
-  credits_[static_cast<std::size_t>(delivered.ingress)].give_back(time + state.return_after_leaving,
-                                                                  delivered.ingress_units);
-}
-
-// A packet that finds the wire free has not waited; who comes while it is busy waits from then on.
-void Stations::leave_nic(Nic& nic, PacketRing& ring, std::int64_t start) {
-  LinkState& state = engine_.link_state(nic.links.out);
-  Packet packet = ring.pop();
-  if (state.backlog_since < 0 && packet.ready < start) state.backlog_since = packet.ready;
-  const bool notify = engine_.hop_of(packet).notify_start;
-  cross(packet, nic.links.out, start);
-  if (notify) engine_.endpoints_.on_first_start(packet, start);
-  bool waits = false;
-  for (const std::int32_t number : nic.out_rings) {
-    waits = waits || rings_[static_cast<std::size_t>(number)].ready() <= start;
-  }
-  if (waits) {
-    if (state.backlog_since < 0) state.backlog_since = start;
-  } else if (state.backlog_since >= 0) {
-    state.backlog_total += start - state.backlog_since;
-    state.backlog_since = -1;
-  }
-}
-
-void Stations::settle_backlog(LinkId out) {
-  const std::int32_t number = nic_of_out_[static_cast<std::size_t>(out)];
-  if (number == kNone) return;
-  LinkState& state = engine_.link_state(out);
-  if (state.backlog_since >= 0) return;
-  const Nic& nic = nics_[static_cast<std::size_t>(number)];
-  const std::int64_t ready = next_of(out, nic.out_rings).ring->ready();
-  if (ready < engine_.now_) state.backlog_since = ready;
-}
-
 // A read request, or a write, by both links of the pair.
-void Stations::leave_up(Nic& nic, PacketRing& ring, std::int64_t start) {
-  Packet packet = ring.pop();
-  const bool request = &ring == &rings_[static_cast<std::size_t>(nic.up_rings[0])];
-  const std::int64_t serialisation = serve_pair(packet, nic.links.up, start);
+void Stations::leave_up(Nic& nic, Packet& packet, bool request, std::int64_t start) {
+  const std::int64_t serialisation = serve_pair(packet, nic.links.up, nic.second_up, start);
   const std::int64_t units = (&engine_.hop_of(packet))[-1].form.units;
   if (request) {
-    nic.requests.take(start, units, serialisation);
+    nic.requests_under_way.take(start, units, serialisation);
   } else {
-    nic.writes.take(start, units, serialisation);
+    nic.writes_under_way.take(start, units, serialisation);
     if (units > nic.whole_writes) throw CreditsRanOut{};
   }
   if (packet.ingress_units > 0) {
@@ -237,22 +301,38 @@ void Stations::leave_up(Nic& nic, PacketRing& ring, std::int64_t start) {
 // What a request is answered by leaves as soon as it is ready and the one before has left.
 void Stations::answer(Nic& nic, Packet& packet) {
   const std::int64_t now = engine_.now_;
-  LinkState& first = engine_.link_state(nic.links.answer[0]);
+  LinkState& first = *nic.answer;
   const std::int64_t start = std::max(packet.ready, first.free);
   PacketEngine::count_backlog(first, packet, start);
-  const std::int64_t serialisation = serve_pair(packet, nic.links.answer, start);
-  nic.answers.take(start, (&engine_.hop_of(packet))[-1].form.units, serialisation);
+  const std::int64_t serialisation = serve_pair(packet, nic.links.answer, nic.second_answer, start);
+  nic.answers_under_way.take(start, (&engine_.hop_of(packet))[-1].form.units, serialisation);
   deliver(packet, nic.links.answer[1], packet.ready, serialisation);
   engine_.now_ = now;
 }
 
 void Stations::append_state(StateWords& words) const {
-  for (const PacketRing& ring : rings_) {
+  const auto append = [&](const WaitingRing& ring) {
     words.add(ring.size());
     for (std::int64_t i = 0; i < ring.size(); ++i) {
-      engine_.append_packet(words, ring[i], kNoLink);
+      const Waiting& waiting = ring[i];
+      words.add(waiting.packet == kNone);
+      if (waiting.packet != kNone) {
+        engine_.append_packet(words, engine_.packets_[static_cast<std::size_t>(waiting.packet)],
+                              kNoLink);
+        continue;
+      }
+      words.add_time(waiting.ready);
+      words.add(waiting.hop, waiting.ingress, waiting.ingress_units);
+      words.add_message(waiting.message);
+    }
+  };
+  for (const Nic& nic : nics_) {
+    for (const WaitingRing* ring :
+         {&nic.data, &nic.credits, &nic.acknowledgements, &nic.requests, &nic.writes}) {
+      append(*ring);
     }
   }
+  for (const WaitingRing& ring : rings_) append(ring);
 }
 
 }  // namespace gradhaul

@@ -9,30 +9,40 @@
 //  - A link serves what comes to it by (ready, number of the flow), each as soon as it is ready and
 //    the link free.
 //  - The second link of a pair, and the pair by which answers come, are served by nobody else in
-//    between: what becomes of a packet there is settled as it starts on the first.
+//    between: what becomes of a packet there is settled as it starts on the first, and what the
+//    second link has done is told when the engine pauses (sim/mirrored_link.h).
 //  - A NIC's wire and the link it reads and writes by are one station, since a packet that starts
 //    on the one makes a request for the other at the same instant. What comes in from the network
 //    gets there later than a window lasts.
 //  - Credits are always there in time. That is watched (sim/credit_watch.h), not assumed: else the
 //    run ends with CreditsRanOut, and events have to step the world from its beginning.
+//  - Of plain packets (sim/plain_hop.h) all is known beforehand but when: the transport, which
+//    would do nothing else with them than ask for the next, is not called.
 //
 // Events of messages stay where they are, in the engine's wheel. Stations are stepped up to, and
 // not including, the next one; so events of an instant come before its starts, as ever.
 
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 #include "sim/credit_watch.h"
+#include "sim/mirrored_link.h"
 #include "sim/packet_engine.h"
-#include "sim/packet_ring.h"
+#include "sim/plain_hop.h"
 #include "sim/station_plan.h"
+#include "sim/waiting_ring.h"
 
 namespace gradhaul {
 
+class PacketTransport;
+struct Injector;
+struct Message;
+
 class Stations {
  public:
-  // After all flows have been added. `wake`: the endpoints' event by which an injector goes on.
-  Stations(PacketEngine& engine, const StationPlan& plan, std::uint32_t wake);
+  // After all flows have been added and all connections opened.
+  Stations(PacketEngine& engine, const StationPlan& plan, PacketTransport& transport);
 
   // Whether packets of this flow are stepped here.
   bool takes(FlowId flow) const { return entries_[static_cast<std::size_t>(flow)].kind != kOther; }
@@ -42,10 +52,16 @@ class Stations {
   // Has the injector go on at `time`, if that is sooner than what it waits for; false: it is none
   // of a station.
   bool wake_at(std::int32_t injector, std::int64_t time);
+  // Has it ask for what it may send now; false: it is none of a station.
+  bool transmit(std::int32_t injector);
   // Of a NIC's wire: since when packets wait, as of the engine's time.
   void settle_backlog(LinkId out);
+  // Counts what has been served; the second links of pairs have done all that the first have.
+  void settle();
   // The buffer of a delivered packet is left at `time`.
-  void release(const Packet& delivered, std::int64_t time);
+  void release(const Packet& delivered, std::int64_t time) {
+    release(delivered.ingress, delivered.ingress_units, time);
+  }
   void append_state(StateWords& words) const;
   void stretch_windows(int times) { window_ *= times; }
 
@@ -54,65 +70,112 @@ class Stations {
   // Where packets of a flow come in.
   struct Entry {
     Kind kind = kOther;
-    std::int32_t ring = kNone;
-    std::int32_t station = kNone;
+    WaitingRing* ring = nullptr;
+    std::int32_t nic = kNone;
   };
   struct Nic {
     StationPlan::Nic links;
     std::int64_t next = INT64_MAX;  // it does nothing before
     std::int64_t wake = INT64_MAX;
-    std::int32_t out_rings[3] = {kNone, kNone, kNone};  // data, credits, acknowledgements
-    std::int32_t up_rings[2] = {kNone, kNone};          // requests, writes
+    LinkState* out = nullptr;
+    LinkState* up = nullptr;  // the first of each pair
+    LinkState* answer = nullptr;
+    WaitingRing data;
+    WaitingRing credits;
+    WaitingRing acknowledgements;
+    WaitingRing requests;
+    WaitingRing writes;
     // Of each pair, of the link that has fewer, and takes longer to give them back.
-    TrainCredits writes;
-    TrainCredits requests;
-    TrainCredits answers;
+    TrainCredits writes_under_way;
+    TrainCredits requests_under_way;
+    TrainCredits answers_under_way;
     std::int64_t whole_writes = INT64_MAX;  // TLPs of a train that the last link would not cut
+    std::int64_t up_latency = 0;            // of both links
+    std::int64_t answer_latency = 0;
+    MirroredLink second_up;
+    MirroredLink second_answer;
+    // The message of a plain packet that is asked for at this moment.
+    std::int32_t asked = kNone;
+
+    std::int64_t out_start() const;
+    std::int64_t up_start() const;
   };
   struct Wire {
     LinkId link = kNoLink;
+    LinkState* state = nullptr;
     std::int64_t next = INT64_MAX;
-    std::vector<std::int32_t> rings;  // one for each link that leads here
-  };
-  struct Next {  // way to leave a link
-    PacketRing* ring = nullptr;
-    std::int64_t start = INT64_MAX;
+    std::vector<WaitingRing*> rings;  // one for each link that leads here
   };
 
-  void add_nics(const StationPlan& plan);
-  void watch(TrainCredits& credits, const LinkId (&pair)[2], int traffic_class) const;
-  void add_wires(const StationPlan& plan);
-  void add_entries(const StationPlan& plan);
-  Entry entry_of(FlowId flow) const;
-  std::int32_t add_ring();
-  template <typename Rings>
-  Next next_of(LinkId link, const Rings& rings);
+  // Stations.
+  Nic* nic_of(std::int32_t injector);
   void step(Nic& nic, std::int64_t end);
   void step(Wire& wire, std::int64_t end);
-  void leave_nic(Nic& nic, PacketRing& ring, std::int64_t start);
-  void leave_up(Nic& nic, PacketRing& ring, std::int64_t start);
+  void leave_nic(Nic& nic, std::int64_t start);
+  void leave_up(Nic& nic, std::int64_t start);
+  std::int64_t next_action() const;
+  // Plain packets: sim/stations_plain.cpp.
+  void transmit(Nic& nic, std::int64_t now);
+  void ask(Nic& nic, std::int32_t message, std::int64_t now);
+  void ask_for_kept(Nic& nic, std::int64_t now);
+  void serve_asked(Nic& nic, std::int64_t now);
+  void read(Nic& nic, std::int32_t message, std::int64_t start);
+  void cross(const Waiting& plain, LinkState& link, std::int64_t start);
+  void write(Nic& nic, const Waiting& plain, std::int64_t start);
+  void settle(std::int32_t hop);
+  // All others.
+  Packet take(const Waiting& special);
+  void leave_up(Nic& nic, Packet& packet, bool request, std::int64_t start);
   void answer(Nic& nic, Packet& packet);
   void cross(Packet& packet, LinkId link, std::int64_t start);
   std::int64_t serve(Packet& packet, LinkId link, std::int64_t start);
-  std::int64_t serve_pair(Packet& packet, const LinkId (&links)[2], std::int64_t start);
-  void count(const Packet& packet, LinkId link, std::int64_t start, std::int64_t serialisation);
+  std::int64_t serve_pair(Packet& packet, const LinkId (&links)[2], MirroredLink& second,
+                          std::int64_t start);
+  void trace(const Packet& packet, LinkId link, std::int64_t start);
   void deliver(Packet& packet, LinkId link, std::int64_t start, std::int64_t serialisation);
-  std::int64_t next_action() const;
+  void release(LinkId ingress, std::int64_t units, std::int64_t time) {
+    credits_[static_cast<std::size_t>(ingress)].give_back(
+        time + engine_.state(ingress).return_after_leaving, units);
+  }
+  std::int64_t& sequence_of(std::int32_t hop) {
+    return engine_.hops_[static_cast<std::size_t>(hop)].last_sequence;
+  }
+
+  // Before the run: sim/stations_setup.cpp.
+  void add_nics(const StationPlan& plan);
+  void add_wires(const StationPlan& plan);
+  void add_entries();
+  void add_lanes();
+  void watch(TrainCredits& credits, const LinkId (&pair)[2], int traffic_class) const;
+  Entry entry_of(FlowId flow);
+  void add_lane(FlowId request, FlowId completion, FlowId wire, FlowId write);
+  PlainHop& add_plain_hop(std::int32_t hop, const Packet& packet);
+  void add_way(std::int32_t hop, const Packet& packet);
+  WaitingRing& ring_between(LinkId from, LinkId wire);
 
   PacketEngine& engine_;
-  std::uint32_t wake_;
+  PacketTransport& transport_;
   std::int64_t window_;
-  std::int64_t clock_ = 0;  // everything before has happened
-  std::vector<PacketRing> rings_;
+  std::int64_t clock_ = 0;           // everything before has happened
+  std::int32_t packet_payload_ = 0;  // of a plain packet
+  std::int64_t read_latency_ = 0;
+  std::int64_t receive_latency_ = 0;
+  std::int64_t transmit_latency_ = 0;
   std::vector<Nic> nics_;
   std::vector<Wire> wires_;
+  std::deque<WaitingRing> rings_;              // before wires
   std::vector<Entry> entries_;                 // by flow
+  std::vector<PlainLane> lanes_;               // by flow of the wire
+  std::vector<PlainHop> plain_;                // by hop
+  std::vector<std::int32_t> plain_hops_;       // those that are in use
+  std::vector<PlainWay> ways_;                 // by hop of a wire
+  std::vector<std::int32_t> second_hops_;      // of pairs
   std::vector<WireCredits> credits_;           // by link
   std::vector<std::int32_t> nic_of_out_;       // by link
   std::vector<std::int32_t> nic_of_injector_;  // by injector
   // By link of a wire that others lead into: its station, and the ring for each of them.
   std::vector<std::int32_t> wire_of_;
-  std::vector<std::vector<std::pair<LinkId, std::int32_t>>> ring_from_;
+  std::vector<std::vector<std::pair<LinkId, WaitingRing*>>> ring_from_;
 };
 
 }  // namespace gradhaul

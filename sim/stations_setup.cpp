@@ -1,9 +1,11 @@
-// How stations are made of a plan: rings before links, entries of flows, credits to be watched.
+// How stations are made of a plan: rings before links, entries of flows, what becomes of plain
+// packets, credits to be watched.
 
 #include <algorithm>
 #include <memory>
 
 #include "core/assert.h"
+#include "sim/packet_transport.h"
 #include "sim/stations.h"
 #include "sim/wiring.h"
 
@@ -16,8 +18,8 @@ constexpr int kCompletion = static_cast<int>(TrafficClass::kCompletion);
 
 }  // namespace
 
-Stations::Stations(PacketEngine& engine, const StationPlan& plan, std::uint32_t wake)
-    : engine_(engine), wake_(wake), window_(plan.window) {
+Stations::Stations(PacketEngine& engine, const StationPlan& plan, PacketTransport& transport)
+    : engine_(engine), transport_(transport), window_(plan.window) {
   const std::size_t links = engine_.states_.size();
   credits_.resize(links);
   nic_of_out_.resize(links, kNone);
@@ -25,12 +27,8 @@ Stations::Stations(PacketEngine& engine, const StationPlan& plan, std::uint32_t 
   ring_from_.resize(links);
   add_nics(plan);
   add_wires(plan);
-  add_entries(plan);
-}
-
-std::int32_t Stations::add_ring() {
-  rings_.emplace_back();
-  return static_cast<std::int32_t>(rings_.size() - 1);
+  add_entries();
+  add_lanes();
 }
 
 void Stations::watch(TrainCredits& credits, const LinkId (&pair)[2], int traffic_class) const {
@@ -48,32 +46,41 @@ void Stations::watch(TrainCredits& credits, const LinkId (&pair)[2], int traffic
 }
 
 void Stations::add_nics(const StationPlan& plan) {
+  nics_.reserve(plan.nics.size());
   for (const StationPlan::Nic& links : plan.nics) {
     Nic& nic = nics_.emplace_back();
     nic.links = links;
-    for (std::int32_t& ring : nic.out_rings) ring = add_ring();
-    for (std::int32_t& ring : nic.up_rings) ring = add_ring();
-    watch(nic.writes, links.up, kPosted);
-    watch(nic.requests, links.up, kNonPosted);
-    watch(nic.answers, links.answer, kCompletion);
-    if (links.up[1] != kNoLink && engine_.state(links.up[1]).credits[kPosted].guarded()) {
-      nic.whole_writes = engine_.state(links.up[1]).credits[kPosted].window() / 2;
+    nic.out = &engine_.link_state(links.out);
+    watch(nic.writes_under_way, links.up, kPosted);
+    watch(nic.requests_under_way, links.up, kNonPosted);
+    watch(nic.answers_under_way, links.answer, kCompletion);
+    if (links.up[1] != kNoLink) {
+      const LinkState& second = engine_.state(links.up[1]);
+      nic.up = &engine_.link_state(links.up[0]);
+      nic.up_latency = nic.up->latency + second.latency;
+      if (second.credits[kPosted].guarded())
+        nic.whole_writes = second.credits[kPosted].window() / 2;
+    }
+    if (links.answer[1] != kNoLink) {
+      nic.answer = &engine_.link_state(links.answer[0]);
+      nic.answer_latency = nic.answer->latency + engine_.state(links.answer[1]).latency;
     }
     const auto number = static_cast<std::int32_t>(nics_.size() - 1);
     nic_of_out_[static_cast<std::size_t>(links.out)] = number;
-    credits_[static_cast<std::size_t>(links.out)].start_with(
-        engine_.state(links.out).credits[kPosted].window());
+    credits_[static_cast<std::size_t>(links.out)].start_with(nic.out->credits[kPosted].window());
     if (links.injector == kNone) continue;
     const auto injector = static_cast<std::size_t>(links.injector);
+    transport_.injectors_[injector].tags = 0;  // there are always enough
     if (injector >= nic_of_injector_.size()) nic_of_injector_.resize(injector + 1, kNone);
     nic_of_injector_[injector] = number;
   }
 }
 
 void Stations::add_wires(const StationPlan& plan) {
+  wires_.reserve(plan.wires.size());
   for (const LinkId link : plan.wires) {
     wire_of_[static_cast<std::size_t>(link)] = static_cast<std::int32_t>(wires_.size());
-    wires_.push_back({link, INT64_MAX, {}});
+    wires_.push_back({link, &engine_.link_state(link), INT64_MAX, {}});
     credits_[static_cast<std::size_t>(link)].start_with(
         engine_.state(link).credits[kPosted].window());
   }
@@ -88,48 +95,155 @@ void Stations::add_wires(const StationPlan& plan) {
       const bool known = std::any_of(from.begin(), from.end(),
                                      [&](const auto& entry) { return entry.first == before; });
       if (known) continue;
-      from.emplace_back(before, add_ring());
+      from.emplace_back(before, &rings_.emplace_back());
       wires_[static_cast<std::size_t>(wire)].rings.push_back(from.back().second);
     }
   }
 }
 
+WaitingRing& Stations::ring_between(LinkId from, LinkId wire) {
+  const auto& rings = ring_from_[static_cast<std::size_t>(wire)];
+  const auto ring =
+      std::find_if(rings.begin(), rings.end(), [&](const auto& it) { return it.first == from; });
+  return *ring->second;
+}
+
 // By kind: data and credits of a NIC come to its wire by different ways, each in its own order.
-Stations::Entry Stations::entry_of(FlowId flow) const {
+Stations::Entry Stations::entry_of(FlowId flow) {
   const auto kind = static_cast<FlowKind>(engine_.kind(flow));
   const PacketEngine::Flow& f = engine_.flows_[static_cast<std::size_t>(flow)];
   const LinkId first = engine_.first_link(flow);
   for (std::size_t i = 0; i < nics_.size(); ++i) {
-    const Nic& nic = nics_[i];
+    Nic& nic = nics_[i];
     const auto number = static_cast<std::int32_t>(i);
     if (first == nic.links.out) {
-      const bool data = kind == FlowKind::kWire && f.data;
-      const int way = data ? 0 : kind == FlowKind::kWire ? 1 : 2;
-      return {kRing, nic.out_rings[way], number};
+      if (kind != FlowKind::kWire) return {kRing, &nic.acknowledgements, number};
+      return {kRing, f.data ? &nic.data : &nic.credits, number};
     }
     if (first == nic.links.up[0]) {
-      return {kRing, nic.up_rings[kind == FlowKind::kReadRequest ? 0 : 1], number};
+      return {kRing, kind == FlowKind::kReadRequest ? &nic.requests : &nic.writes, number};
     }
-    if (first == nic.links.answer[0]) return {kAnswer, kNone, number};
+    if (first == nic.links.answer[0]) return {kAnswer, nullptr, number};
   }
   return {};
 }
 
-void Stations::add_entries(const StationPlan& plan) {
-  GRADHAUL_ASSERT(plan.nics.size() == nics_.size(), "entries lead to stations that are there");
+void Stations::add_entries() {
   for (std::size_t i = 0; i < engine_.flows_.size(); ++i) {
     entries_.push_back(entry_of(static_cast<FlowId>(i)));
+    const Entry& entry = entries_.back();
+    if (entry.kind == kOther) continue;
+    const Nic& nic = nics_[static_cast<std::size_t>(entry.nic)];
+    const LinkId first = engine_.first_link(static_cast<FlowId>(i));
+    if (first != nic.links.out) second_hops_.push_back(engine_.flows_[i].first_hop + 1);
   }
 }
 
-void PacketEngine::step_by_stations(const StationPlan& plan, std::uint32_t wake) {
-  stations_ = std::make_unique<Stations>(*this, plan, wake);
+// Data that a NIC reads through its pairs and another writes through its own.
+void Stations::add_lanes() {
+  const Node& node = transport_.node_;
+  packet_payload_ = static_cast<std::int32_t>(engine_.fabric_.cluster().network.mtu.count);
+  read_latency_ = node.gpu.read_latency.ps;
+  receive_latency_ = node.nic.receive_latency.ps;
+  transmit_latency_ = node.nic.transmit_latency.ps;
+  lanes_.resize(engine_.flows_.size());
+  plain_.resize(engine_.hops_.size());
+  ways_.resize(engine_.hops_.size());
+  for (const SimulatedConnection& connection : transport_.connections_) {
+    const Path& path = connection.wires.data;
+    if (path.kind != PathKind::kNic || path.staged_out || path.staged_in) continue;
+    for (int pair = 0; pair < path.ways; ++pair) {
+      add_lane(path.flow(FlowKind::kReadRequest), path.flow(FlowKind::kCompletion),
+               path.flow(FlowKind::kWire, pair), path.flow(FlowKind::kWrite));
+    }
+  }
+}
+
+void Stations::add_lane(FlowId request, FlowId completion, FlowId wire, FlowId write) {
+  for (const FlowId flow : {request, completion, wire, write}) {
+    if (flow == kNone || !takes(flow)) return;
+    if (engine_.flows_[static_cast<std::size_t>(flow)].data != (flow != request)) return;
+  }
+  const auto first_hop = [&](FlowId flow) {
+    return engine_.flows_[static_cast<std::size_t>(flow)].first_hop;
+  };
+  const std::int32_t last = first_hop(wire) + engine_.length(wire) - 1;
+  if (!engine_.hops_[static_cast<std::size_t>(last)].endpoint_keeps_buffer) return;
+  lanes_[static_cast<std::size_t>(wire)] = {
+      first_hop(request), first_hop(completion), first_hop(wire), request, completion, wire};
+  Packet asking;
+  asking.asked = packet_payload_;
+  Packet carrying;
+  carrying.payload = packet_payload_;
+  add_plain_hop(first_hop(request), asking);
+  // To the NIC, and from there.
+  PlainHop& in_nic = add_plain_hop(first_hop(completion), carrying);
+  in_nic.hops = in_nic.sent = 2;
+  in_nic.delivered = 1;
+  for (std::int32_t hop = first_hop(wire); hop <= last; ++hop) {
+    add_plain_hop(hop, carrying).hops = 1;
+    if (hop < last) add_way(hop, carrying);
+  }
+  // On to the GPU.
+  PlainHop& there_whole = plain_[static_cast<std::size_t>(last)];
+  there_whole.sent = there_whole.delivered = 1;
+  PlainHop& written = add_plain_hop(first_hop(write), carrying);
+  written.hops = 2;
+  written.delivered = 1;
+  Nic& there = nics_[static_cast<std::size_t>(entries_[static_cast<std::size_t>(write)].nic)];
+  ways_[static_cast<std::size_t>(last)] = {
+      engine_.hops_[static_cast<std::size_t>(last)].link,
+      true,
+      0,
+      &there.writes,
+      &there.next,
+      first_hop(write),
+      engine_.hops_[static_cast<std::size_t>(first_hop(write))].ordinal,
+      write};
+}
+
+PlainHop& Stations::add_plain_hop(std::int32_t number, const Packet& packet) {
+  PacketEngine::FlowHop hop = engine_.hops_[static_cast<std::size_t>(number)];
+  engine_.compute_form(hop, packet);
+  const std::int64_t rate = engine_.state(hop.link).rate;
+  PlainHop& plain = plain_[static_cast<std::size_t>(number)];
+  if (plain.units == 0) plain_hops_.push_back(number);
+  plain = {hop.form.time,
+           hop.form.remainder,
+           rate > 0 ? rate : INT64_MAX,
+           LinkDigest::part(hop.ordinal, 1),
+           packet.payload,
+           hop.form.units,
+           hop.form.credits};
+  return plain;
+}
+
+// From one wire to the next.
+void Stations::add_way(std::int32_t number, const Packet& packet) {
+  const PacketEngine::FlowHop& hop = engine_.hops_[static_cast<std::size_t>(number)];
+  PacketEngine::FlowHop next = engine_.hops_[static_cast<std::size_t>(number + 1)];
+  engine_.compute_form(next, packet);
+  PlainWay& way = ways_[static_cast<std::size_t>(number)];
+  way.link = hop.link;
+  if (!hop.next_is_slower) way.not_waited_for = hop.next_wants_whole ? 0 : next.form.time;
+  way.ring = &ring_between(hop.link, next.link);
+  way.next = &wires_[static_cast<std::size_t>(wire_of_[static_cast<std::size_t>(next.link)])].next;
+  way.hop = number + 1;
+  way.ordinal = next.ordinal;
+}
+
+void PacketEngine::step_by_stations(const StationPlan& plan, PacketTransport& transport) {
+  stations_ = std::make_unique<Stations>(*this, plan, transport);
 }
 
 void PacketEngine::stretch_windows(int times) { stations_->stretch_windows(times); }
 
 bool PacketEngine::wakes_by_station(std::int32_t injector, std::int64_t time) {
   return stations_ && stations_->wake_at(injector, time);
+}
+
+bool PacketEngine::transmits_by_station(std::int32_t injector) {
+  return stations_ && stations_->transmit(injector);
 }
 
 }  // namespace gradhaul

@@ -113,7 +113,7 @@ std::uint64_t TaskWorld::digest() const {
   for (std::size_t i = 0; i < fabric_.links().size(); ++i) {
     const LinkDigest& served = engine_.state(static_cast<LinkId>(i)).digest;
     if (fabric_.links()[i].kind == LinkKind::kHostMemory && served.count == 0) continue;
-    digest.add(served.value);
+    digest.add(served.reduced());
     digest.add(static_cast<std::uint64_t>(served.count));
     digest.add(static_cast<std::uint64_t>(served.last_start));
   }

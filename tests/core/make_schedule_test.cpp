@@ -4,6 +4,7 @@
 
 #include "core/collective_algorithms.h"
 #include "core/double_binary_tree_schedule.h"
+#include "core/item_likeness.h"
 #include "core/pairwise_schedule.h"
 #include "core/ring_schedule.h"
 #include "core/send_recv_schedule.h"
@@ -62,6 +63,52 @@ TEST(MakeSchedule, MakesEveryAlgorithmOfEveryCollective) {
     // A ring is the default of the key, whatever the collective.
     EXPECT_NE(make_schedule(request_of(collective), placement), nullptr);
   }
+}
+
+void expect_slices_of_steps_alike(const Schedule& schedule, Rank rank, int channel, int lane) {
+  const std::int64_t slices = schedule.slices_per_step(channel);
+  for (std::int64_t i = 0; i + 1 < schedule.items(rank, channel, lane); ++i) {
+    if ((i + 1) % slices == 0) continue;
+    const Item item = schedule.item(rank, channel, lane, i);
+    const Item next = schedule.item(rank, channel, lane, i + 1);
+    ASSERT_LE(next.span.count, item.span.count) << "item " << i;
+    if ((i + 2) % slices == 0) continue;  // the last may be smaller
+    EXPECT_TRUE(alike(
+        item, next, [](Rank peer) { return peer; },
+        [&](const Dependency& after) {
+          return after.index + schedule.items_per_slice(rank, channel, after.lane);
+        }))
+        << "item " << i << " of " << slices << " a step";
+  }
+}
+
+// What Schedule::steps_are_even() promises.
+TEST(MakeSchedule, SlicesOfAStepAskForTheSame) {
+  int even = 0;
+  Placement placement = placement_of(2, 4);
+  placement.ranks_per_node = 2;
+  for (const Collective collective :
+       {Collective::kAllReduce, Collective::kReduceScatter, Collective::kAllGather,
+        Collective::kBroadcast, Collective::kAllToAll, Collective::kSendRecv}) {
+    for (const Algorithm algorithm : algorithms_of(collective)) {
+      for (const std::int64_t count : {3, 250, 1003, 1024, 1090}) {
+        SCOPED_TRACE(std::string(name_of(algorithm)) + ", " + std::to_string(count) + " elements");
+        ScheduleRequest request = request_of(collective, algorithm);
+        request.count = count;
+        const auto schedule = make_schedule(request, placement);
+        if (!schedule->steps_are_even()) continue;
+        ++even;
+        for (Rank rank = 0; rank < 4; ++rank) {
+          for (int channel = 0; channel < 2; ++channel) {
+            for (int lane = 0; lane < schedule->lanes(); ++lane) {
+              expect_slices_of_steps_alike(*schedule, rank, channel, lane);
+            }
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GE(even, 15);  // rings of three collectives
 }
 
 TEST(MakeSchedule, KnowsWhereTheResultIs) {

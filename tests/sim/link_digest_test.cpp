@@ -41,14 +41,14 @@ struct Record {
 
 LinkDigest digest_of(const std::vector<Record>& records) {
   LinkDigest digest;
-  for (const Record& r : records) digest.add(r.start, r.ordinal, r.step);
+  for (const Record& r : records) digest.add(r.start, LinkDigest::part(r.ordinal, r.step));
   return digest;
 }
 
 TEST(LinkDigest, EveryPartOfARecordAndTheirOrderCount) {
   const std::vector<Record> base{{10, 0, 1}, {30, 1, 1}, {60, 0, 1}, {90, 2, 2}};
-  const std::uint64_t value = digest_of(base).value;
-  EXPECT_EQ(digest_of(base).value, value);
+  const std::uint64_t value = digest_of(base).reduced();
+  EXPECT_EQ(digest_of(base).reduced(), value);
   EXPECT_EQ(digest_of(base).count, 4);
   EXPECT_EQ(digest_of(base).last_start, 90);
   EXPECT_LT(value, kDigestModulus);
@@ -58,13 +58,29 @@ TEST(LinkDigest, EveryPartOfARecordAndTheirOrderCount) {
       if (part == 0) changed[i].start += 1;
       if (part == 1) changed[i].ordinal += 1;
       if (part == 2) changed[i].step += 1;
-      EXPECT_NE(digest_of(changed).value, value) << "record " << i << " part " << part;
+      EXPECT_NE(digest_of(changed).reduced(), value) << "record " << i << " part " << part;
     }
   }
   std::vector<Record> swapped = base;
   std::swap(swapped[0].ordinal, swapped[1].ordinal);
-  EXPECT_NE(digest_of(swapped).value, value);
-  EXPECT_NE(digest_of({base.begin(), base.end() - 1}).value, value);
+  EXPECT_NE(digest_of(swapped).reduced(), value);
+  EXPECT_NE(digest_of({base.begin(), base.end() - 1}).reduced(), value);
+}
+
+// d K + h modulo the prime, computed the slow way: the quick one folds without comparing.
+TEST(LinkDigest, AddsRecordsModuloThePrime) {
+  LinkDigest digest;
+  std::uint64_t expected = 0;
+  std::int64_t start = 0;
+  Draws draws(2);
+  for (int i = 0; i < 20'000; ++i) {
+    start += draws.below(200'000);
+    const std::uint64_t part = LinkDigest::part(draws.below(9), 1);
+    expected =
+        (slow_multiply_mod(expected, kDigestFactor) + digest.record(start, part)) % kDigestModulus;
+    digest.add(start, part);
+    ASSERT_EQ(digest.reduced(), expected) << "record " << i;
+  }
 }
 
 // Only differences enter: the same service at a later time differs in its first record alone.
@@ -72,21 +88,21 @@ TEST(LinkDigest, APeriodIsOneAffineMap) {
   const std::vector<Record> period{{5, 0, 1}, {17, 1, 1}, {40, 0, 2}, {41, 3, 1}};
   constexpr std::int64_t kLength = 50;
   const auto run = [&](LinkDigest& digest, std::int64_t from) {
-    for (const Record& r : period) digest.add(from + r.start, r.ordinal, r.step);
+    for (const Record& r : period) digest.add(from + r.start, LinkDigest::part(r.ordinal, r.step));
   };
   // d -> a d + b over one period: a = K^4, and b from any one application of it.
   const std::uint64_t a = multiply_mod(multiply_mod(kDigestFactor, kDigestFactor),
                                        multiply_mod(kDigestFactor, kDigestFactor));
   LinkDigest digest;
   run(digest, 0);
-  const std::uint64_t before = digest.value;
+  const std::uint64_t before = digest.reduced();
   run(digest, kLength);
   const std::uint64_t b =
-      (digest.value + kDigestModulus - multiply_mod(before, a)) % kDigestModulus;
+      (digest.reduced() + kDigestModulus - multiply_mod(before, a)) % kDigestModulus;
   for (int n = 2; n < 50; ++n) {
-    const std::uint64_t expected = (multiply_mod(digest.value, a) + b) % kDigestModulus;
+    const std::uint64_t expected = (multiply_mod(digest.reduced(), a) + b) % kDigestModulus;
     run(digest, n * kLength);
-    ASSERT_EQ(digest.value, expected) << "period " << n;
+    ASSERT_EQ(digest.reduced(), expected) << "period " << n;
   }
 }
 
@@ -114,11 +130,11 @@ TEST(LinkDigest, RepeatsAPeriod) {
       record = {length, draws.below(4), draws.below(3)};
     }
     LinkDigest stepped;
-    stepped.add(17, 1, 1);
+    stepped.add(17, LinkDigest::part(1, 1));
     std::int64_t begin = 17;
     const auto add_period = [&] {
       for (const Record& record : period) {
-        stepped.add(begin + record.start, record.ordinal, record.step);
+        stepped.add(begin + record.start, LinkDigest::part(record.ordinal, record.step));
       }
       begin += length;
     };
@@ -129,7 +145,8 @@ TEST(LinkDigest, RepeatsAPeriod) {
     const std::int64_t times = draws.below(30);
     for (std::int64_t i = 0; i < times; ++i) add_period();
     repeated.repeat(since, times);
-    ASSERT_EQ(repeated.value, stepped.value) << period.size() << " records, " << times << " times";
+    ASSERT_EQ(repeated.reduced(), stepped.reduced())
+        << period.size() << " records, " << times << " times";
     ASSERT_EQ(repeated.count, stepped.count);
   }
 }

@@ -1,0 +1,69 @@
+#pragma once
+
+// Packets of which a message has many alike: whole, read at once by the NIC, neither the first nor
+// the last of their message. Nearly all packets are; stations (sim/stations.h) know beforehand what
+// becomes of one on each link, and of the packet itself keep where it is.
+
+#include <cstdint>
+
+#include "sim/link_digest.h"
+#include "sim/link_state.h"
+#include "sim/packet.h"
+#include "sim/waiting_ring.h"
+
+namespace gradhaul {
+
+// A plain packet on one link of its flow.
+struct PlainHop {
+  std::int64_t time = 0;  // as TrainForm has it
+  std::int64_t remainder = 0;
+  std::int64_t full_carry = INT64_MAX;  // remainders that make up a picosecond
+  std::uint64_t record = 0;             // LinkDigest::part() of it
+  std::int32_t payload = 0;             // on this link
+  std::int32_t units = 0;
+  std::int32_t credits = 0;
+  // What the engine counts of each: packet hops, and how often its payload was taken in by a flow
+  // and put out by one, with what follows at once.
+  std::int8_t hops = 0;
+  std::int8_t sent = 0;
+  std::int8_t delivered = 0;
+  std::int64_t served = 0;  // and not yet counted
+
+  // Served from `start` on; for how long.
+  std::int64_t serve(LinkState& link, std::int64_t start) {
+    const std::int64_t carry = remainder + (link.free == start ? link.carry : 0);
+    const bool full = carry >= full_carry;
+    const std::int64_t serialisation = time + (full ? 1 : 0);
+    link.carry = carry - (full ? full_carry : 0);
+    link.free = start + serialisation;
+    link.busy_total += serialisation;
+    link.digest.add_uncounted(start, record);
+    ++served;
+    return serialisation;
+  }
+};
+
+// What comes after a wire.
+struct PlainWay {
+  LinkId link = kNoLink;
+  bool last = false;  // the next link is a NIC's own
+  // How much of its serialisation the head does not wait for before it goes on.
+  std::int64_t not_waited_for = INT64_MAX;
+  WaitingRing* ring = nullptr;   // before the next link
+  std::int64_t* next = nullptr;  // when the station there has something to do
+  std::int32_t hop = 0;          // by which it waits there
+  std::int32_t ordinal = 0;
+  FlowId flow = kNone;  // where that is another: into the GPU's memory
+};
+
+// By which hops plain packets of a flow of the wire go: from the GPU's memory to a GPU's memory.
+struct PlainLane {
+  std::int32_t request = kNone;  // the first of the pair
+  std::int32_t completion = kNone;
+  std::int32_t wire = kNone;
+  FlowId request_flow = kNone;
+  FlowId completion_flow = kNone;
+  FlowId wire_flow = kNone;
+};
+
+}  // namespace gradhaul

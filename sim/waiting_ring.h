@@ -1,0 +1,67 @@
+#pragma once
+
+// What has come, or will come, by one way to a link of a station (sim/stations.h): in the order in
+// which it is ready, of what is ready together by the number of the flow on the link.
+
+#include <cstdint>
+#include <utility>
+
+#include "sim/growing_ring.h"
+#include "sim/packet.h"
+
+namespace gradhaul {
+
+// A packet before a link. Of a plain one (sim/plain_hop.h) this is all there is to know.
+struct Waiting {
+  std::int64_t ready = 0;
+  std::int32_t ordinal = 0;        // of its flow on the link
+  std::int32_t hop = 0;            // the engine's number of flow and link together
+  std::int32_t message = kNone;    // Endpoints' own
+  PacketId packet = kNone;         // the engine's; kNone: a plain one
+  LinkId ingress = kNoLink;        // whose far-end buffer it fills
+  std::int32_t ingress_units = 0;  // how much of it, in that link's credits
+};
+static_assert(sizeof(Waiting) == 32);
+
+class WaitingRing {
+ public:
+  bool empty() const { return waiting_.empty(); }
+  std::int64_t size() const { return waiting_.size(); }
+  const Waiting& front() const { return waiting_.front(); }
+  const Waiting& operator[](std::int64_t i) const { return waiting_[i]; }
+  // When the first is; INT64_MAX: there is none.
+  std::int64_t ready() const { return ready_; }
+  bool before(const WaitingRing& other) const {
+    return ready_ != other.ready_ ? ready_ < other.ready_
+                                  : !empty() && front().ordinal < other.front().ordinal;
+  }
+  Waiting pop() {
+    const Waiting first = waiting_.front();
+    waiting_.pop();
+    ready_ = empty() ? INT64_MAX : front().ready;
+    return first;
+  }
+  void push(const Waiting& added) {
+    if (waiting_.empty()) ready_ = added.ready;
+    const bool last = waiting_.empty() || !earlier(added, waiting_.back());
+    waiting_.push(added);
+    if (!last) sort_in();  // hardly ever
+  }
+
+ private:
+  void sort_in() {
+    std::int64_t place = size() - 1;
+    for (; place > 0 && earlier(waiting_[place], waiting_[place - 1]); --place) {
+      std::swap(waiting_[place], waiting_[place - 1]);
+    }
+    if (place == 0) ready_ = waiting_.front().ready;
+  }
+  static bool earlier(const Waiting& a, const Waiting& b) {
+    return a.ready != b.ready ? a.ready < b.ready : a.ordinal < b.ordinal;
+  }
+
+  std::int64_t ready_ = INT64_MAX;
+  GrowingRing<Waiting> waiting_;
+};
+
+}  // namespace gradhaul
