@@ -13,7 +13,7 @@
 namespace gradhaul {
 namespace {
 
-constexpr std::size_t kKinds = 14;
+constexpr std::size_t kKinds = 15;
 constexpr std::array<std::string_view, kKinds> kNames{"xmit_wait_us",
                                                       "pfc_pause_frames",
                                                       "pfc_pause_frames_sent",
@@ -27,6 +27,7 @@ constexpr std::array<std::string_view, kKinds> kNames{"xmit_wait_us",
                                                       "out_of_sequence",
                                                       "packet_seq_err",
                                                       "local_ack_timeout_err",
+                                                      "rnr_nak_retry_err",
                                                       "out_of_credits_us"};
 
 using Values = std::array<double, kKinds>;
@@ -45,6 +46,7 @@ Values values_of(const PortCounters& port) {
           static_cast<double>(port.out_of_sequence),
           static_cast<double>(port.packet_seq_err),
           static_cast<double>(port.local_ack_timeout_err),
+          static_cast<double>(port.rnr_nak_retry_err),
           microseconds(port.out_of_credits)};
 }
 

@@ -141,7 +141,7 @@ std::string part_line(Duration time, Duration whole, const std::string& what) {
 
 // For whoever meets these words for the first time.
 std::string_view cause_explained(std::string_view cause) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 19> kWords{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kWords{
       {{"busy", "moving data: a faster link, kernel or memory shortens it"},
        {"credits",
         "waiting for credits: a sender sends only what the receiver has promised room for"},
@@ -155,6 +155,9 @@ std::string_view cause_explained(std::string_view cause) {
        {"ACK timeout",
         "waiting for the ACK timeout: nothing followed the lost packet that would have told of it; "
         "communication.timeout says how long"},
+       {"no receive posted",
+        "waiting for a receive: data with a notification came when the receiver had posted nothing "
+        "for it, and its sender waits for so long as the answer says (RNR NAK)"},
        {"reordering",
         "reordering: packets go several ways, and a message is whole when the last of them is "
         "there"},

@@ -11,6 +11,7 @@
 #include "core/infiniband_framing.h"
 #include "core/packet_loss.h"
 #include "core/pcie_framing.h"
+#include "core/receive_queue.h"
 
 namespace gradhaul {
 namespace {
@@ -141,6 +142,9 @@ class Reckoning {
   // What packets cost that are sent again, and ways that meet while others stand idle.
   void recovery() {
     const NicModel& nic = cluster_.node.nic;
+    if (posted_receives(communication_) < communication_.slots) {
+      offer(Knob::kReceives, path_.of("no receive posted"));
+    }
     const double again = path_.of("retransmission");
     const bool spread = spreads_packets(cluster_);
     if (spread && nic.out_of_order == OutOfOrder::kNak) {

@@ -90,7 +90,7 @@ std::string port_line(const std::vector<const PortCounters*>& ports) {
       {{"xmit_wait", &PortCounters::xmit_wait},
        {"out_of_credits", &PortCounters::out_of_credits},
        {"pfc_paused", &PortCounters::pfc_paused}}};
-  constexpr std::array<std::pair<std::string_view, std::int64_t PortCounters::*>, 11> kCounts{
+  constexpr std::array<std::pair<std::string_view, std::int64_t PortCounters::*>, 12> kCounts{
       {{"pfc_pause_frames", &PortCounters::pfc_pause_frames},
        {"pfc_pause_frames_sent", &PortCounters::pfc_pause_frames_sent},
        {"ecn_marked", &PortCounters::ecn_marked},
@@ -101,7 +101,8 @@ std::string port_line(const std::vector<const PortCounters*>& ports) {
        {"retransmitted", &PortCounters::retransmitted},
        {"out_of_sequence", &PortCounters::out_of_sequence},
        {"packet_seq_err", &PortCounters::packet_seq_err},
-       {"local_ack_timeout_err", &PortCounters::local_ack_timeout_err}}};
+       {"local_ack_timeout_err", &PortCounters::local_ack_timeout_err},
+       {"rnr_nak_retry_err", &PortCounters::rnr_nak_retry_err}}};
   std::string counters;
   for (const auto& [name, field] : kTimes) counters += range_text(name, range_of(ports, field));
   for (const auto& [name, field] : kCounts) counters += range_text(name, range_of(ports, field));

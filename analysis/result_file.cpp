@@ -116,6 +116,7 @@ void read_counters(const Json& list, ComparedRun& run) {
     port.out_of_sequence = count(member(entry, "out_of_sequence"));
     port.packet_seq_err = count(member(entry, "packet_seq_err"));
     port.local_ack_timeout_err = count(member(entry, "local_ack_timeout_err"));
+    port.rnr_nak_retry_err = count(member(entry, "rnr_nak_retry_err"));
     port.out_of_credits = duration_of(member(entry, "out_of_credits_us"));
     run.counters.push_back(std::move(port));
   }

@@ -133,6 +133,7 @@ Json counters_json(const PortCounters& port) {
           {"out_of_sequence", port.out_of_sequence},
           {"packet_seq_err", port.packet_seq_err},
           {"local_ack_timeout_err", port.local_ack_timeout_err},
+          {"rnr_nak_retry_err", port.rnr_nak_retry_err},
           {"out_of_credits_us", microseconds(port.out_of_credits)},
           {"as_on_host", std::move(as_on_host)}};
 }

@@ -61,7 +61,7 @@ struct Counter {
   std::int64_t (*value)(const PortCounters&);
 };
 
-constexpr std::array<Counter, 14> kCounters{
+constexpr std::array<Counter, 15> kCounters{
     {{"xmit_wait", true, [](const PortCounters& port) { return ps(port.xmit_wait); }},
      {"out_of_credits", true, [](const PortCounters& port) { return ps(port.out_of_credits); }},
      {"pfc_paused", true, [](const PortCounters& port) { return ps(port.pfc_paused); }},
@@ -77,7 +77,9 @@ constexpr std::array<Counter, 14> kCounters{
      {"out_of_sequence", false, [](const PortCounters& port) { return port.out_of_sequence; }},
      {"packet_seq_err", false, [](const PortCounters& port) { return port.packet_seq_err; }},
      {"local_ack_timeout_err", false,
-      [](const PortCounters& port) { return port.local_ack_timeout_err; }}}};
+      [](const PortCounters& port) { return port.local_ack_timeout_err; }},
+     {"rnr_nak_retry_err", false,
+      [](const PortCounters& port) { return port.rnr_nak_retry_err; }}}};
 
 std::map<std::string, double> busiest_of_kinds(const Prediction& prediction) {
   std::map<std::string, double> busiest;

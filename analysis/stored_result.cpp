@@ -176,6 +176,7 @@ PortCounters counters_of(const Stored& stored) {
   port.out_of_sequence = later("out_of_sequence");
   port.packet_seq_err = later("packet_seq_err");
   port.local_ack_timeout_err = later("local_ack_timeout_err");
+  port.rnr_nak_retry_err = later("rnr_nak_retry_err");
   port.out_of_credits = stored.at("out_of_credits_us").time();
   if (stored.has("as_on_host")) {
     stored.at("as_on_host").each_named([&port](const std::string& name, const Stored& count) {

@@ -59,6 +59,12 @@ struct Communication {
   // in a row, without any progress, it tries again [IBTA vol. 1, 9.7.5 and 9.7.6].
   int timeout = 20;
   int retry = 7;
+  // How many receives a queue pair has posted, nothing: one for each slot; the code of how long a
+  // sender waits that finds none (core/receive_queue.h), and how often in a row it does, 7 for
+  // ever.
+  std::optional<int> receives = {};
+  int rnr_timer = 12;
+  int rnr_retry = 7;
   // The IP header's octet, DSCP * 4, by which Ethernet chooses a priority; nothing: the lossless
   // one.
   std::optional<int> traffic_class = {};

@@ -40,6 +40,13 @@ bool has_pfc_off(const Faults& faults, std::string_view nic) {
                      [nic](const PfcOff& fault) { return fault.nic == nic; });
 }
 
+Duration lateness_of_receives(const Faults& faults, int node) {
+  for (const LateReceives& fault : faults.late_receives) {
+    if (fault.node == node) return fault.by;
+  }
+  return {};
+}
+
 double slowdown_of(const Faults& faults, int node, int gpu) {
   for (const Straggler& fault : faults.gpus) {
     if (fault.node == node && fault.gpu == gpu) return fault.slowdown;

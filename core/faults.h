@@ -63,6 +63,14 @@ struct PauseStorm {
   friend bool operator==(const PauseStorm&, const PauseStorm&) = default;
 };
 
+// A node whose communication threads post each receive again only so long after they have seen the
+// completion that took it.
+struct LateReceives {
+  int node = 0;
+  Duration by;
+  friend bool operator==(const LateReceives&, const LateReceives&) = default;
+};
+
 struct Faults {
   std::vector<TrainedDown> links;      // no link and quality twice
   std::vector<Straggler> gpus;         // no GPU twice
@@ -73,11 +81,12 @@ struct Faults {
   std::vector<int> far_threads = {};
   std::vector<PfcOff> pfc_off = {};  // no NIC twice
   std::vector<PauseStorm> storms = {};
+  std::vector<LateReceives> late_receives = {};  // no node twice
   // Links lose packets.
   bool lossy() const { return !errors.empty() || !down.empty(); }
   bool empty() const {
     return links.empty() && gpus.empty() && far_threads.empty() && pfc_off.empty() &&
-           storms.empty() && !lossy();
+           storms.empty() && late_receives.empty() && !lossy();
   }
   friend bool operator==(const Faults&, const Faults&) = default;
 };
@@ -95,5 +104,7 @@ std::vector<LinkDown> outages(const Faults& faults, std::string_view link);
 // Whether the node's communication threads run at another socket than its GPUs.
 bool has_far_threads(const Faults& faults, int node);
 bool has_pfc_off(const Faults& faults, std::string_view nic);
+// By how much the node's threads post receives late, 0 where they don't.
+Duration lateness_of_receives(const Faults& faults, int node);
 
 }  // namespace gradhaul

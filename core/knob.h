@@ -57,6 +57,7 @@ enum class Knob : std::uint8_t {
 
   kAdaptiveRouting,  // a way for each packet, in place of one for all
   kPlacement,        // NICs that place what comes out of order, in place of asking for it again
+  kReceives,         // as many as there are slots
   kSelectiveRepeat,  // what is missing is sent again, and not what is behind it
   kRdma,             // instead of TCP
   kTcpCores,         // that carry TCP, and its sockets

@@ -26,6 +26,10 @@ bool may_lose_packets(const Cluster& cluster) {
          headroom_is_short(network);
 }
 
+bool tells_gaps(const Cluster& cluster) {
+  return !spreads_packets(cluster) || cluster.node.nic.out_of_order == OutOfOrder::kNak;
+}
+
 bool spreads_packets(const Cluster& cluster) {
   const Network& network = cluster.network;
   const bool chooses = network.routing == Routing::kAdaptive || network.routing == Routing::kSpray;

@@ -20,6 +20,9 @@ bool may_lose_packets(const Cluster& cluster);
 // Whether switches choose among several ways for each packet, so that one may overtake another.
 bool spreads_packets(const Cluster& cluster);
 
+// Whether receivers take a gap for a loss and tell of it; else they place whatever comes.
+bool tells_gaps(const Cluster& cluster);
+
 // Either: queue pairs number their packets, and what happens does not recur.
 inline bool numbers_packets(const Cluster& cluster) {
   return may_lose_packets(cluster) || spreads_packets(cluster);

@@ -109,6 +109,7 @@ struct PortCounters {
   std::int64_t out_of_sequence = 0;
   std::int64_t packet_seq_err = 0;
   std::int64_t local_ack_timeout_err = 0;
+  std::int64_t rnr_nak_retry_err = 0;  // answers that no receive was posted
   Duration out_of_credits;
   // The same and more under the names, and in the units, by which a host shows them (sysfs of RDMA
   // ports, `ethtool -S`), so that predicted and measured ones meet.

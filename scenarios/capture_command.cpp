@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "core/packet_loss.h"
+#include "core/receive_queue.h"
 #include "scenarios/command_context.h"
 #include "scenarios/config_error.h"
 #include "scenarios/did_you_mean.h"
@@ -56,6 +57,11 @@ void check_losses(const std::string& option, const Scenario& scenario) {
     refuse(option,
            "captures of packets that go several ways are not available in this version; "
            "cluster.network.routing=static has each pair of NICs keep to one");
+  }
+  if (may_lack_receives(scenario.communication, scenario.cluster)) {
+    refuse(option,
+           "captures of packets that find no receive and are sent again are not available in this "
+           "version; communication.receives=auto and cluster.faults=[] leave that out");
   }
   if (!may_lose_packets(scenario.cluster)) return;
   refuse(option,

@@ -14,6 +14,7 @@
 #include "scenarios/communication_thread_reader.h"
 #include "scenarios/did_you_mean.h"
 #include "scenarios/listed_algorithm_reader.h"
+#include "scenarios/queue_pair_reader.h"
 #include "scenarios/transport_reader.h"
 
 namespace gradhaul {
@@ -258,27 +259,6 @@ void read_gpudirect(MappingReader& reader, const Cluster* cluster, Communication
                 fmt::format("gpudirect: off needs PCIe, by which data would reach host memory, and "
                             "{} has none",
                             cluster->node.name));
-}
-
-void read_queue_pair_settings(MappingReader& reader, Communication& communication) {
-  // A key that later versions will honour; it has its one value here.
-  const NumberSpec classes{.otherwise = {"auto", false, "that of the lossless priority, if any"},
-                           .least = 0,
-                           .most = 255,
-                           .words = {{"auto", -1}}};
-  const std::int64_t traffic_class = reader.count("traffic_class", classes);
-  if (traffic_class >= 0) communication.traffic_class = static_cast<int>(traffic_class);
-  // This and some below later versions will honour; each has its one value here, that of NCCL 2.x
-  // where NCCL has such a thing (NCCL documentation, environment variables).
-  reader.fixed("service_level", "0");
-  communication.timeout = static_cast<int>(reader.count(
-      "timeout",
-      {.otherwise = {"20", false, "4.3 s, as NCCL_IB_TIMEOUT"}, .least = 0, .most = 31}));
-  communication.retry = static_cast<int>(reader.count(
-      "retry", {.otherwise = {"7", false, "as NCCL_IB_RETRY_CNT"}, .least = 0, .most = 7}));
-  reader.fixed("rnr_timer", "12");
-  reader.fixed("split_over_queue_pairs", "false", {"true"});
-  reader.fixed("thread_placement", "auto");
 }
 
 }  // namespace

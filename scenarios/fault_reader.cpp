@@ -13,6 +13,7 @@
 #include "core/topology_size.h"
 #include "scenarios/did_you_mean.h"
 #include "scenarios/nic_fault_reader.h"
+#include "scenarios/node_fault_reader.h"
 
 namespace gradhaul {
 namespace {
@@ -22,8 +23,8 @@ using TreeKind = TreeNode::Kind;
 constexpr std::string_view kForms =
     "{link: node0.nic0, speed: 100Gb/s}, {link: node1.sw0, width: x8}, "
     "{link: node0.nic0, bit_error_rate: 1e-10}, {link: node0.nic0, down: {at: 5ms, for: 20ms}}, "
-    "{nic: node0.nic0, pfc: off}, {gpu: node0.gpu3, slowdown: 1.5} or {node: node3, "
-    "communication_thread: other_socket}";
+    "{nic: node0.nic0, pfc: off}, {gpu: node0.gpu3, slowdown: 1.5}, {node: node3, "
+    "communication_thread: other_socket} or {node: node3, receives_late: 1ms}";
 
 // All that can be the matter with one link.
 struct LinkFault {
@@ -33,11 +34,6 @@ struct LinkFault {
   bool trained_down() const { return trained.speed || trained.lanes || trained.generation; }
   bool lossy() const { return errors || down; }
 };
-
-std::string counted_nodes(const Cluster& cluster) {
-  return cluster.nodes == 1 ? "the only node is node0"
-                            : fmt::format("nodes are node0 to node{}", cluster.nodes - 1);
-}
 
 std::string forms_of_links(const Cluster& cluster) {
   std::vector<std::string> forms{"node0.nic0", "node0.nic0.pcie", "node0.gpu0.pcie"};
@@ -93,7 +89,7 @@ class FaultReader {
     } else if (reader.has("leaf") || reader.has("spine")) {
       read_switch(reader, reader.has("leaf") ? "leaf" : "spine");
     } else if (reader.has("node")) {
-      read_thread(reader);
+      read_node_fault(reader, cluster_, faults_);
     } else if (reader.has("nic")) {
       read_nic_fault(reader, cluster_, faults_);
     } else {
@@ -119,34 +115,6 @@ class FaultReader {
     } else if (once(reader, "gpu", name + " slowdown", name)) {
       faults_.gpus.push_back({part->node, part->gpu, slowdown});
     }
-  }
-
-  void read_thread(MappingReader& reader) {
-    const std::string name = reader.text("node", {});
-    if (reader.has("communication_thread")) {
-      reader.choice(
-          "communication_thread",
-          {.otherwise = {"other_socket"}, .available = {"other_socket"}, .unavailable = {}});
-    } else {
-      reader.raw("communication_thread");
-      reader.report("node", fmt::format("what is the matter with {}? Its communication_thread, as "
-                                        "other_socket",
-                                        name));
-    }
-    if (!reader.good() || cluster_ == nullptr) return;
-    for (int node = 0; node < cluster_->nodes; ++node) {
-      if (name != fmt::format("node{}", node)) continue;
-      if (cluster_->node.sockets < 2) {
-        reader.report("communication_thread",
-                      fmt::format("communication_thread: {} has one socket, and no other",
-                                  cluster_->node.name));
-      } else if (once(reader, "node", name, name)) {
-        faults_.far_threads.push_back(node);
-      }
-      return;
-    }
-    reader.report("node",
-                  fmt::format("node: there is no node \"{}\"; {}", name, counted_nodes(*cluster_)));
   }
 
   void read_link(MappingReader& reader) {
@@ -362,12 +330,7 @@ std::vector<std::string> fault_notes(const Cluster& cluster) {
     notes.push_back(fmt::format("fault: kernels of node{}.gpu{} take {:.4g} times as long",
                                 fault.node, fault.gpu, fault.slowdown));
   }
-  for (const int node : cluster.faults.far_threads) {
-    notes.push_back(
-        fmt::format("fault: communication threads of node{} run at another socket than "
-                    "the GPUs they serve",
-                    node));
-  }
+  for (std::string& note : node_fault_notes(cluster.faults)) notes.push_back(std::move(note));
   for (std::string& note : nic_fault_notes(cluster.faults)) notes.push_back(std::move(note));
   return notes;
 }

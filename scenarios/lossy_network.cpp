@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/packet_loss.h"
+#include "core/receive_queue.h"
 
 namespace gradhaul {
 namespace {
@@ -12,6 +13,21 @@ namespace {
 // Switches and NICs trust DSCP, and take eight of them for each priority in turn [NVIDIA, mlnx_qos:
 // dscp2prio; Cumulus Linux, RoCE]. The traffic class is DSCP * 4.
 int priority_of(int traffic_class) { return traffic_class / 4 / 8; }
+
+// Of fidelities that know of no receives.
+void check_receives(MappingReader& reader, const Scenario& scenario) {
+  const auto lacks = [&](const Communication& communication) {
+    return may_lack_receives(communication, scenario.cluster);
+  };
+  if (!lacks(scenario.communication) &&
+      std::none_of(scenario.jobs.begin(), scenario.jobs.end(),
+                   [&](const Job& job) { return lacks(job.communication); })) {
+    return;
+  }
+  reader.report_together({"simulation.fidelity", "communication.receives", "cluster.faults"},
+                         "receives: only fidelity packet has queue pairs wait for receives; for "
+                         "any other take receives: auto, and leave the fault receives_late out");
+}
 
 }  // namespace
 
@@ -51,6 +67,7 @@ void check_losses(MappingReader& reader, const Scenario& scenario) {
   const Faults& faults = scenario.cluster.faults;
   const bool in_packets = faults.lossy() || !faults.pfc_off.empty() || !faults.storms.empty();
   if (scenario.fidelity == Fidelity::kPacket) return;
+  check_receives(reader, scenario);
   if (in_packets) {
     reader.report_together({"simulation.fidelity", "cluster.faults"},
                            "faults: only fidelity packet loses packets (bit_error_rate, down, pfc: "

@@ -1,6 +1,7 @@
 #include "scenarios/recovery_what_if.h"
 
 #include "core/packet_loss.h"
+#include "core/receive_queue.h"
 #include "scenarios/lossy_network.h"
 
 namespace gradhaul {
@@ -40,6 +41,12 @@ std::optional<WhatIf> recovery_what_if(Knob knob, const Scenario& scenario) {
       return turned(knob, "NICs that place packets as they come instead of asking for them again",
                     "cluster.node.nics.model.out_of_order=place",
                     asks ? "" : "no NIC takes packets out of order for lost ones");
+    }
+    case Knob::kReceives: {
+      const Communication& communication = scenario.communication;
+      const bool fewer = posted_receives(communication) < communication.slots;
+      return turned(knob, "a receive posted for each slot", "communication.receives=auto",
+                    fewer ? "" : "there is a receive for each slot");
     }
     case Knob::kSelectiveRepeat: {
       const bool goes_back =

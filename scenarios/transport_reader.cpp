@@ -150,6 +150,11 @@ void check_tcp(MappingReader& reader, const Scenario& scenario) {
                   "with transport: tcp a collective, a step or a program has the cluster to itself "
                   "in this version");
   }
+  if (!scenario.cluster.faults.late_receives.empty()) {
+    reader.report_together({"cluster.faults"},
+                           "faults: with transport: tcp no receives are posted, early or late; "
+                           "leave receives_late out");
+  }
   if (may_lose_packets(scenario.cluster)) {
     reader.report_together({"cluster.faults"},
                            "faults: with transport: tcp nothing is lost in this version; leave out "

@@ -69,6 +69,8 @@ const char* name_of(Cause cause) {
       return "context misses";
     case Cause::kQueuePair:
       return "queue pair rate";
+    case Cause::kNotReady:
+      return "no receive posted";
   }
   return "";
 }

@@ -88,6 +88,7 @@ class HostNames {
     add(port, "out_of_sequence", port.out_of_sequence);
     add(port, "packet_seq_err", port.packet_seq_err);
     add(port, "local_ack_timeout_err", port.local_ack_timeout_err);
+    add(port, "rnr_nak_retry_err", port.rnr_nak_retry_err);
     const NotificationCounts counts = world_.notifications(node, nic);
     add(port, "np_cnp_sent", counts.sent);
     add(port, "rp_cnp_handled", counts.heeded);

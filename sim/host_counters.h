@@ -12,8 +12,7 @@
 //                                   and nothing could be sent [NVIDIA, Quantum counters]
 //   rx_prioN_pause_duration         microseconds
 //
-// What a port has counted nothing of is left out. rnr_nak_retry_err is always: receive slots are
-// counted, and nobody writes where there is none.
+// What a port has counted nothing of is left out.
 
 #include <map>
 #include <string>

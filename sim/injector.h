@@ -38,6 +38,7 @@ struct QueuePair {
   std::int64_t payload = 0;               // of all messages so far
   std::int64_t next_packet = 0;           // not before: its rate
   std::int64_t next_request = 0;          // not before: its work requests' rate, and their order
+  int held = 0;                           // work requests that wait for it
   std::int64_t notified = INT64_MIN / 2;  // when its receiver last sent a notification
 };
 

@@ -71,6 +71,7 @@ struct Message {
   std::int32_t stale = 0;
   bool reading = false;
   bool landed = false;
+  bool has_receive = false;  // and its completion has not been seen
   // Where the receiver keeps what comes early: how many of its packets have come; whether the trace
   // is away with the last of them; and of what stands for packets of another message that are sent
   // again, that message.
@@ -79,6 +80,7 @@ struct Message {
   std::int32_t repeats = kNone;
   std::int64_t resent_before = 0;
   std::int64_t timed_out_before = 0;
+  std::int64_t not_ready_before = 0;
   // TCP, in aggregates (sim/packet_tcp.cpp): given to the sender's cores, copied by them, known to
   // the NIC; in the receiver's host memory, given to its cores, copied by them. In bytes, what has
   // come to the receiving NIC and is in host memory. Since when its cores could have done all; and

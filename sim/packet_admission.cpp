@@ -24,12 +24,20 @@ bool PacketTransport::held_in_nic(std::int32_t index) {
   QueuePair& pair = queue_pairs_[static_cast<std::size_t>(number)];
   const std::int64_t start = std::max(there, pair.next_request);
   pair.next_request = start + (rate > 0 ? 1'000'000'000'000 / rate : 0);
-  if (start == now) return false;
+  // Whoever is let in at this instant too, and was posted before, comes first.
+  if (start == now && pair.held == 0) return false;
+  ++pair.held;
   Trace& parts = context_.engine.trace(ready.trace);
   parts.add(path.sender, Cause::kContext, there - now);
   parts.add(path.sender, rate > 0 ? Cause::kQueuePair : Cause::kContext, start - there);
   event_for(index, RunEvent::kMessageReady, start);
   return true;
+}
+
+// It has been held, and comes again.
+void PacketTransport::let_in(const Message& ready) {
+  const std::int32_t number = path_of(ready).first_queue_pair + ready.queue_pair;
+  --queue_pairs_[static_cast<std::size_t>(number)].held;
 }
 
 // When the NIC that a packet has come to can look at it: it takes them one after the other.

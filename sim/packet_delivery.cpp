@@ -46,8 +46,17 @@ void PacketTransport::received(const Packet& packet, std::int64_t delivered) {
   const std::int64_t there = delivered + node_.nic.receive_latency.ps;
   const std::int64_t arrived = contexts_.empty() ? there : find_contexts_of(packet, there);
   if (packet.marked) notify(packet, arrived);
+  if (path_of(message(packet.message)).receives > 0) {
+    return accept_later(packet, delivered, arrived);
+  }
+  accept(packet, delivered, arrived);
+}
+
+// `arrived`: when the NIC looks at it.
+void PacketTransport::accept(const Packet& packet, std::int64_t delivered, std::int64_t arrived) {
+  const std::int64_t there = delivered + node_.nic.receive_latency.ps;
   const bool held = numbers(path_of(message(packet.message)));
-  if (held && keeps_early_) return take_early(packet, delivered);
+  if (held && keeps_early_) return take_early(packet, delivered, arrived);
   if (held && !take_in_order(packet, arrived)) return;
   const Message& incoming = message(packet.message);
   if (context_.observation != nullptr && !incoming.credit) {
@@ -83,7 +92,9 @@ void PacketTransport::take(const Packet& packet, std::int64_t arrived) {
     return event_for(packet.message, RunEvent::kTcpLanded, arrived);
   }
   if (incoming.credit) {
-    event_for(packet.message, RunEvent::kCreditArrived, add_completion(packet, path, arrived));
+    const std::int64_t completed = add_completion(packet, path, arrived);
+    event_for(packet.message, RunEvent::kCreditArrived, completed);
+    if (!incoming.arrival_turn) post_receive_again(packet.message, completed);
     return;
   }
   Packet write;
@@ -123,7 +134,8 @@ void PacketTransport::acknowledged(const Packet& packet, std::int64_t delivered)
   if (!recoveries_.empty()) {
     // It names a queue pair.
     recoveries_[static_cast<std::size_t>(packet.message)].answers.push_back(
-        {packet.asked, packet.negative, packet.missing});
+        {packet.asked, packet.negative, std::max<std::int32_t>(packet.missing, 0),
+         packet.missing == kNotReadyAnswer});
     context_.engine.schedule(delivered + node_.nic.receive_latency.ps,
                              static_cast<std::uint32_t>(RunEvent::kAnswered), packet.message,
                              packet.message);
@@ -155,6 +167,7 @@ void PacketTransport::written(const Packet& packet, std::int64_t delivered) {
     if (message(packet.message).arrival_turn) {
       return event_for(packet.message, RunEvent::kDataArrived, completed);
     }
+    post_receive_again(packet.message, completed);
     return start_copy(packet.message, completed);
   }
   const bool pcie = context_.engine.length(packet.flow) > 0;
@@ -168,8 +181,13 @@ void PacketTransport::written(const Packet& packet, std::int64_t delivered) {
     Message& there = message(packet.message);
     there.to_flush = path.flush.ps > 0;
     if (!there.arrival_turn) {
+      post_receive_again(packet.message, known);
       return tell_kernel(packet.message, there.to_flush ? flush(there, known) : known);
     }
+  }
+  if (message(packet.message).has_receive) {
+    // The thread sees the completion all the same.
+    post_receive_again(packet.message, known + (node_.nic.completion + path.destination_detour).ps);
   }
   event_for(packet.message, RunEvent::kDataArrived, known);
 }
@@ -243,6 +261,10 @@ void PacketTransport::on_event(RunEvent event, std::int32_t index) {
       return tcp_receive(index);
     case RunEvent::kCoreFinished:
       return core_finished(index);
+    case RunEvent::kReceived:
+      return accept_now(index);
+    case RunEvent::kRnrTimer:
+      return rnr_timer_ran(index);
     default:
       GRADHAUL_ASSERT(false, "not an event of the transport");
   }

@@ -5,16 +5,17 @@
 
 #include "core/infiniband_framing.h"
 #include "core/packet_loss.h"
+#include "core/receive_queue.h"
 #include "sim/packet_transport.h"
+#include "sim/receive_wiring.h"
 
 namespace gradhaul {
 
 void PacketTransport::add_recoveries(const Wiring& wiring) {
   const Cluster& cluster = context_.fabric.cluster();
-  if (!numbers_packets(cluster)) return;
+  if (recoveries_.empty() && !numbers_packets(cluster) && !lacks_receives(wiring)) return;
   const NicModel& nic = node_.nic;
-  // Only where the network spreads packets is a gap no loss.
-  tells_gaps_ = !spreads_packets(cluster) || nic.out_of_order == OutOfOrder::kNak;
+  tells_gaps_ = tells_gaps(cluster);
   keeps_early_ = !tells_gaps_ || nic.retransmission == Retransmission::kSelectiveRepeat;
   recoveries_.resize(queue_pairs_.size());
   recovery_counts_.resize(injectors_.size());
@@ -25,6 +26,9 @@ void PacketTransport::add_recoveries(const Wiring& wiring) {
             recoveries_[static_cast<std::size_t>(path->first_queue_pair + pair)];
         added.patience = ack_timeout(path->timeout);
         added.retry = path->retry;
+        added.posted = path->receives;
+        added.rnr_patience = rnr_timer(path->rnr_timer).ps;
+        added.rnr_retry = path->rnr_retry;
       }
     }
   }
@@ -42,6 +46,7 @@ void PacketTransport::number_packets(std::int32_t index) {
   pair.next += ready.packets;
   ready.resent_before = pair.resent;
   ready.timed_out_before = pair.timed_out;
+  ready.not_ready_before = pair.not_ready;
   if (!pair.messages.empty()) message(pair.messages.back()).next = index;
   pair.messages.push_back(index);
   Trace& parts = context_.engine.trace(ready.trace);
@@ -78,7 +83,8 @@ void PacketTransport::note_on_wire(Message& sending, Packet& packet, std::int64_
   ++message(packet.message).holders;
   if (packet.asked < pair.furthest) ++counts_at(path.injector).retransmitted;
   pair.furthest = std::max(pair.furthest, packet.asked + 1);
-  if (pair.deadline == INT64_MAX) watch_timer(path.first_queue_pair + sending.queue_pair, ready);
+  if (pair.deadline != INT64_MAX || pair.resting) return;
+  watch_timer(path.first_queue_pair + sending.queue_pair, ready);
 }
 
 // As a receiver: false where the packet is not the next one.
@@ -94,6 +100,11 @@ bool PacketTransport::take_in_order(const Packet& packet, std::int64_t arrived) 
     } else if (packet.last_of_message) {
       answer(incoming, false, arrived);
     }
+    drop_packet(packet, arrived);
+    return false;
+  }
+  if (!takes_receive(packet, arrived)) {
+    pair.told = true;
     drop_packet(packet, arrived);
     return false;
   }
@@ -147,7 +158,7 @@ void PacketTransport::send_answer(const Message& incoming, const QueuePairRecove
   sent.message = number;
   sent.asked = answer.expected;
   sent.negative = answer.negative;
-  sent.missing = static_cast<std::int16_t>(answer.missing);
+  sent.missing = static_cast<std::int16_t>(answer.not_ready ? kNotReadyAnswer : answer.missing);
   sent.extra = kAethBytes.count;
   context_.engine.send(path.flow(FlowKind::kAcknowledge, incoming.queue_pair), sent, time);
 }
@@ -168,7 +179,7 @@ void PacketTransport::answered(std::int32_t queue_pair) {
     const std::int32_t known = std::min(heard.expected, pair.begun()) - pair.acknowledged;
     pair.asked_at.erase(pair.asked_at.begin(), pair.asked_at.begin() + known);
     pair.acknowledged = heard.expected;
-    pair.tries = 0;
+    pair.tries = pair.rnr_tries = 0;
     while (!pair.messages.empty()) {
       const std::int32_t first = pair.messages.front();
       const Message& oldest = message(first);
@@ -180,9 +191,10 @@ void PacketTransport::answered(std::int32_t queue_pair) {
     // It had begun again, and need not have.
     if (ahead) send_from(queue_pair, pair.acknowledged);
     pair.deadline = INT64_MAX;
-    if (!pair.asked_at.empty()) watch_timer(queue_pair, now);
+    if (!pair.asked_at.empty() && !pair.resting) watch_timer(queue_pair, now);
     if (ahead) transmit(injector);
   }
+  if (heard.not_ready) return wait_for_receive(queue_pair, heard.expected);
   if (!heard.negative) return;
   ++counts_at(injector).packet_seq_err;
   if (heard.expected == pair.acknowledged && !pair.asked_at.empty()) {
@@ -214,9 +226,17 @@ void PacketTransport::timer_ran(std::int32_t queue_pair) {
 
 void PacketTransport::try_again(std::int32_t queue_pair, Cause cause) {
   QueuePairRecovery& pair = recoveries_[static_cast<std::size_t>(queue_pair)];
-  if (++pair.tries > pair.retry) give_up(queue_pair);
+  if (++pair.tries > pair.retry) give_up(queue_pair, pair.patience, pair.retry, false);
+  begin_again(queue_pair, cause);
+}
+
+// With the first packet that is not acknowledged; what that has taken so far was in vain.
+void PacketTransport::begin_again(std::int32_t queue_pair, Cause cause) {
+  QueuePairRecovery& pair = recoveries_[static_cast<std::size_t>(queue_pair)];
   const std::int64_t lost = context_.engine.now() - pair.asked_at.front();
-  (cause == Cause::kResent ? pair.resent : pair.timed_out) += lost;
+  (cause == Cause::kResent     ? pair.resent
+   : cause == Cause::kNotReady ? pair.not_ready
+                               : pair.timed_out) += lost;
   pair.deadline = INT64_MAX;
   if (keeps_early_) {
     return repeat(queue_pair, pair.acknowledged, pair.furthest - pair.acknowledged);
@@ -225,7 +245,8 @@ void PacketTransport::try_again(std::int32_t queue_pair, Cause cause) {
   transmit(queue_pairs_[static_cast<std::size_t>(queue_pair)].injector);
 }
 
-void PacketTransport::give_up(std::int32_t queue_pair) const {
+void PacketTransport::give_up(std::int32_t queue_pair, std::int64_t patience, int retry,
+                              bool not_ready) const {
   const QueuePairRecovery& pair = recoveries_[static_cast<std::size_t>(queue_pair)];
   const Message& stuck = message(pair.messages.front());
   const SimulatedConnection& connection = connection_of(stuck);
@@ -238,10 +259,11 @@ void PacketTransport::give_up(std::int32_t queue_pair) const {
                         stuck.queue_pair,
                         name(path.injector / node_.nic_count, path.injector % node_.nic_count),
                         name(path.destination_gpu / node_.gpu_count, path.destination_nic),
-                        pair.retry,
-                        pair.patience,
+                        retry,
+                        patience,
                         pair.lost_on,
-                        connection.first_port};
+                        connection.first_port,
+                        not_ready};
 }
 
 // The next packet of the queue pair is `number`, which is not acknowledged.
@@ -301,10 +323,14 @@ std::int64_t PacketTransport::blame_losses(Message& sending, std::int64_t waited
   const ResourceId culprit = pair.lost_on == kNoLink ? path_of(sending).sender
                                                      : context_.fabric.link(pair.lost_on).resource;
   const std::int64_t timed_out = std::min(waited, pair.timed_out - sending.timed_out_before);
-  const std::int64_t resent = std::min(waited - timed_out, pair.resent - sending.resent_before);
+  const std::int64_t not_ready =
+      std::min(waited - timed_out, pair.not_ready - sending.not_ready_before);
+  const std::int64_t resent =
+      std::min(waited - timed_out - not_ready, pair.resent - sending.resent_before);
   parts.add(culprit, Cause::kAckTimeout, timed_out);
+  parts.add(path_of(sending).receiver, Cause::kNotReady, not_ready);
   parts.add(culprit, Cause::kResent, resent);
-  return timed_out + resent;
+  return timed_out + not_ready + resent;
 }
 
 // Whatever the way back of a slot met, what waits for it waits for a slot; unless it was lost.
@@ -313,7 +339,8 @@ void PacketTransport::blame_slot(Trace& parts) {
   int kept = 0;
   for (int i = 0; i < parts.count; ++i) {
     const TracePart part = parts.parts[static_cast<std::size_t>(i)];
-    if (part.cause == Cause::kAckTimeout || part.cause == Cause::kResent) {
+    if (part.cause == Cause::kAckTimeout || part.cause == Cause::kResent ||
+        part.cause == Cause::kNotReady) {
       parts.parts[static_cast<std::size_t>(kept++)] = part;
     } else {
       waited += part.ps;
@@ -323,8 +350,11 @@ void PacketTransport::blame_slot(Trace& parts) {
   parts.add(kNoResource, Cause::kSlots, waited);
 }
 
+// Of NICs: what GPUs write to each other through PCIe has no numbers.
 bool PacketTransport::all_accepted() const {
+  const int nics = context_.fabric.cluster().nodes * node_.nic_count;
   for (std::size_t i = 0; i < recoveries_.size(); ++i) {
+    if (queue_pairs_[i].injector >= nics) continue;
     if (recoveries_[i].accepted != queue_pairs_[i].payload) return false;
   }
   return true;

@@ -14,8 +14,8 @@
 namespace gradhaul {
 
 // As a receiver: a packet, whether it is the next one or not.
-void PacketTransport::take_early(const Packet& packet, std::int64_t delivered) {
-  const std::int64_t arrived = delivered + node_.nic.receive_latency.ps;
+void PacketTransport::take_early(const Packet& packet, std::int64_t delivered,
+                                 std::int64_t arrived) {
   if (!note_early(packet, arrived)) return drop_packet(packet, arrived);
   Message& incoming = message(packet.message);
   if (context_.observation != nullptr && !incoming.credit) {
@@ -48,6 +48,9 @@ bool PacketTransport::note_early(const Packet& packet, std::int64_t arrived) {
     if (incoming.landed && packet.last_of_message) answer(incoming, false, arrived);
     return false;
   }
+  // What comes behind one that was told to come again comes again with it.
+  if (pair.lacking != kNone && packet.asked > pair.lacking) return false;
+  if (!takes_receive(packet, arrived)) return false;
   if (ahead > 0 && tells_gaps_) note_gap(packet, arrived);
   if (place >= pair.early.size()) pair.early.resize(place + 1, false);
   pair.early[place] = true;
@@ -101,10 +104,14 @@ void PacketTransport::blame_late(const Message& late, const Packet& last, std::i
   const ResourceId culprit =
       pair.lost_on == kNoLink ? path_of(late).sender : context_.fabric.link(pair.lost_on).resource;
   const std::int64_t timed_out = std::min(waited, pair.timed_out - late.timed_out_before);
+  const std::int64_t not_ready =
+      std::min(waited - timed_out, pair.not_ready - late.not_ready_before);
+  const std::int64_t rest = waited - timed_out - not_ready;
   parts.add(culprit, Cause::kAckTimeout, timed_out);
-  if (tells_gaps_) return parts.add(culprit, Cause::kResent, waited - timed_out);
+  parts.add(path_of(late).receiver, Cause::kNotReady, not_ready);
+  if (tells_gaps_) return parts.add(culprit, Cause::kResent, rest);
   const Link& way = context_.fabric.link(context_.engine.link_before_last(last));
-  parts.add(way.resource, Cause::kReordered, waited - timed_out);
+  parts.add(way.resource, Cause::kReordered, rest);
 }
 
 // As a sender: packets from `first` on, which have all been on the wire.
@@ -124,7 +131,7 @@ void PacketTransport::repeat(std::int32_t queue_pair, std::int32_t first, std::i
   QueuePair& queue = queue_pairs_[static_cast<std::size_t>(queue_pair)];
   if (queue.head == kNone) {
     queue.tail = added.back();
-    injectors_[static_cast<std::size_t>(queue.injector)].active.push_back(queue_pair);
+    if (!pair.resting) activate(queue_pair);
   }
   for (auto again = added.rbegin(); again != added.rend(); ++again) {
     message(*again).next = queue.head;

@@ -12,7 +12,11 @@ namespace gradhaul {
 void PacketTransport::message_ready(std::int32_t index) {
   Message& ready = message(index);
   if (ready.post_turn) return take_post_turn(index);
-  if (!ready.admitted && held_in_nic(index)) return;
+  if (ready.admitted) {
+    let_in(ready);
+  } else if (held_in_nic(index)) {
+    return;
+  }
   const Path& path = path_of(ready);
   note_ready(ready);
   const std::int32_t number =
@@ -23,7 +27,7 @@ void PacketTransport::message_ready(std::int32_t index) {
   number_packets(index);
   if (pair.head == kNone) {
     pair.head = index;
-    activate(number);
+    if (!numbers(path) || !recoveries_[static_cast<std::size_t>(number)].resting) activate(number);
   } else {
     message(pair.tail).next = index;
   }

@@ -57,7 +57,8 @@ struct RetriesExceeded {
   int retry = 0;
   std::int64_t patience = 0;  // ps, each time
   LinkId lost_on = kNoLink;
-  Rank first_port = 0;  // of those that were opened together
+  Rank first_port = 0;     // of those that were opened together
+  bool not_ready = false;  // it was told so often that no receive was posted
 };
 
 class PacketTransport {
@@ -124,6 +125,8 @@ class PacketTransport {
     if (contexts_.empty()) return 0;
     return contexts_[static_cast<std::size_t>(nic_injector(node_, node, nic))].misses();
   }
+  // Queue pairs keep account of packets.
+  bool numbers_any() const { return !recoveries_.empty(); }
   // What was posted has come, each packet once.
   bool all_accepted() const;
   std::int64_t packets() const { return packets_; }  // data packets put on a network wire
@@ -137,6 +140,12 @@ class PacketTransport {
   struct OpenPorts {
     std::int32_t ports = 0;
     std::vector<std::int32_t> connections;
+  };
+
+  struct IncomingPacket {
+    Packet packet;
+    std::int64_t delivered = 0;
+    std::int64_t arrived = 0;
   };
 
   void add_injectors();
@@ -160,6 +169,7 @@ class PacketTransport {
   void message_ready(std::int32_t index);
   std::int32_t choose_queue_pair(Message& ready);
   bool held_in_nic(std::int32_t index);
+  void let_in(const Message& ready);
   void bond(const Path& path);
   bool bring_port_with_room_first(Injector& sender);
   void hold_in_port(const Message& sending, std::int64_t payload);
@@ -225,7 +235,7 @@ class PacketTransport {
   void note_begun(const Message& message, std::int64_t now);
   void note_on_wire(Message& message, Packet& packet, std::int64_t ready);
   bool take_in_order(const Packet& packet, std::int64_t arrived);
-  void take_early(const Packet& packet, std::int64_t delivered);
+  void take_early(const Packet& packet, std::int64_t delivered, std::int64_t arrived);
   bool note_early(const Packet& packet, std::int64_t arrived);
   void note_gap(const Packet& packet, std::int64_t arrived);
   void complete(const Packet& last, std::int64_t arrived);
@@ -247,7 +257,9 @@ class PacketTransport {
   void watch_timer(std::int32_t queue_pair, std::int64_t from);
   void timer_ran(std::int32_t queue_pair);
   void try_again(std::int32_t queue_pair, Cause cause);
-  [[noreturn]] void give_up(std::int32_t queue_pair) const;
+  void begin_again(std::int32_t queue_pair, Cause cause);
+  [[noreturn]] void give_up(std::int32_t queue_pair, std::int64_t patience, int retry,
+                            bool not_ready) const;
   void send_from(std::int32_t queue_pair, std::int32_t number);
   std::int64_t blame_losses(Message& message, std::int64_t waited);
   static void blame_slot(Trace& parts);
@@ -265,6 +277,13 @@ class PacketTransport {
   void payload_asked(const Packet& packet, std::int64_t delivered);
   void payload_in_nic(const Packet& packet, std::int64_t delivered);
   void received(const Packet& packet, std::int64_t delivered);
+  void accept(const Packet& packet, std::int64_t delivered, std::int64_t arrived);
+  void accept_later(const Packet& packet, std::int64_t delivered, std::int64_t arrived);
+  void accept_now(std::int32_t index);
+  bool takes_receive(const Packet& packet, std::int64_t arrived);
+  void post_receive_again(std::int32_t index, std::int64_t time);
+  void wait_for_receive(std::int32_t queue_pair, std::int32_t expected);
+  void rnr_timer_ran(std::int32_t queue_pair);
   void acknowledge(const Packet& packet, std::int64_t time);
   std::int64_t add_completion(const Packet& packet, const Path& path, std::int64_t from);
   void written(const Packet& packet, std::int64_t delivered);
@@ -335,6 +354,8 @@ class PacketTransport {
   std::vector<NicContexts> contexts_;            // by NIC; none where each holds all it needs
   bool tells_gaps_ = true;
   bool keeps_early_ = false;
+  std::vector<IncomingPacket> incoming_;  // of queue pairs whose receives may be missing
+  std::vector<std::int32_t> free_incoming_;
   std::vector<Message> messages_;
   std::vector<std::int32_t> free_messages_;
   Trace scratch_;

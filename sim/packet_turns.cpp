@@ -48,6 +48,7 @@ bool PacketTransport::took_arrival_turn(std::int32_t index) {
   const std::int64_t now = context_.engine.now();
   CommunicationThread& thread = thread_at(arrived, arrived.credit);
   const std::int64_t seen = thread.take(now, {}, parts);
+  post_receive_again(index, seen);
   if (arrived.credit) {
     event_for(index, RunEvent::kCreditArrived, seen);
   } else if (path_of(arrived).staged_in) {

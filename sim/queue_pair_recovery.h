@@ -15,6 +15,11 @@
 //    and anew whenever more is acknowledged. As often as `retry` says in a row without that, and
 //    the run fails.
 //
+// A receiver that has posted no receive for what needs one (core/receive_queue.h) drops the packet,
+// and what comes behind it without a word, and says so (RNR NAK). The sender waits for as long as
+// the answer says and begins again with it; after `rnr_retry` times in a row without anything
+// acknowledged the run fails.
+//
 // A receiver that keeps what comes early (selective repeat; or because the network lets packets
 // overtake each other, and it places them) knows which packets it has. A message is complete when
 // all of it has come; answers say up to where nothing is missing.
@@ -37,10 +42,13 @@ struct QueuePairRecovery {
     std::int32_t expected = 0;  // everything before has come, but see Packet::missing
     bool negative = false;      // and something behind it
     std::int32_t missing = 0;
+    bool not_ready = false;  // no receive was posted (RNR NAK)
   };
   // Fixed:
   std::int64_t patience = INT64_MAX;  // ps
   int retry = 7;
+  std::int64_t rnr_patience = 0;  // ps
+  int rnr_retry = 7;
   // Of the sender:
   std::deque<std::int32_t> messages;  // from the first that is not acknowledged, to the last posted
   std::deque<std::int64_t> asked_at;  // when each packet from `acknowledged` on was last begun
@@ -52,6 +60,9 @@ struct QueuePairRecovery {
   int tries = 0;                      // in a row
   std::int64_t resent = 0;            // ps that going back has cost so far, where it was told to
   std::int64_t timed_out = 0;         // and where it was not
+  std::int64_t not_ready = 0;         // and where no receive was posted
+  bool resting = false;               // it was told so, and waits
+  int rnr_tries = 0;                  // in a row
   LinkId lost_on = kNoLink;           // the last of its packets, or of their answers
   std::deque<Answer> answers;         // on the way through its NIC
   // Of the receiver:
@@ -59,9 +70,17 @@ struct QueuePairRecovery {
   std::deque<bool> early;     // of each packet from there to the last that has come: whether it has
   bool told = false;          // of the gap that there is
   std::int64_t accepted = 0;  // payload
+  // Where receives may be missing: how many are posted, when more will be, in order; and the packet
+  // that has found none.
+  std::int32_t posted = 0;
+  std::deque<std::int64_t> posted_later;
+  std::int32_t lacking = -1;
 
   std::int32_t begun() const { return acknowledged + static_cast<std::int32_t>(asked_at.size()); }
 };
+
+// Of an answer on the wire, in Packet::missing: that no receive was posted.
+inline constexpr std::int16_t kNotReadyAnswer = -1;
 
 // What a NIC counts, under the names of its hw_counters.
 struct RecoveryCounts {
@@ -69,6 +88,7 @@ struct RecoveryCounts {
   std::int64_t out_of_sequence = 0;        // packets that came after a gap
   std::int64_t packet_seq_err = 0;         // NAKs received
   std::int64_t local_ack_timeout_err = 0;  // timers that ran out
+  std::int64_t rnr_nak_retry_err = 0;      // RNR NAKs received
 };
 
 // 4.096 us * 2^exponent; 0: never [IBTA vol. 1, 9.7.6.1.3].

@@ -34,15 +34,20 @@ std::string retry_failure(const RetriesExceeded& gave_up, const Fabric& fabric,
   const Rank to = gave_up.credit ? key.source : key.destination;
   const bool seconds = gave_up.patience >= 1'000'000'000'000;
   std::ostringstream text;
-  text << std::setprecision(3) << "transport retry counter exceeded: queue pair "
-       << gave_up.queue_pair << " of channel " << key.channel
-       << (gave_up.credit ? ", which returns slots," : "") << " from rank " << from << " ("
-       << gave_up.sender << ") to rank " << to << " (" << gave_up.receiver << ")";
+  text << std::setprecision(3) << (gave_up.not_ready ? "RNR" : "transport")
+       << " retry counter exceeded: queue pair " << gave_up.queue_pair << " of channel "
+       << key.channel << (gave_up.credit ? ", which returns slots," : "") << " from rank " << from
+       << " (" << gave_up.sender << ") to rank " << to << " (" << gave_up.receiver << ")";
   if (engine != nullptr) add_step(gave_up, *schedule, *engine, text);
   text << ": sent " << gave_up.retry + 1
-       << " times without any progress, each time waiting for an acknowledgement for "
+       << (gave_up.not_ready
+               ? " times in a row when the receiver had posted no receive, waiting in between for "
+               : " times without any progress, each time waiting for an acknowledgement for ")
        << static_cast<double>(gave_up.patience) * (seconds ? 1e-12 : 1e-9)
-       << (seconds ? " s" : " ms") << " (communication.timeout and communication.retry)";
+       << (seconds ? " s" : " ms")
+       << (gave_up.not_ready ? " (communication.rnr_timer and communication.rnr_retry)"
+                             : " (communication.timeout and communication.retry)");
+  if (gave_up.not_ready) return text.str();
   if (gave_up.lost_on != kNoLink) {
     const Link& link = fabric.link(gave_up.lost_on);
     text << "; the last packet was lost on "

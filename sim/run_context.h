@@ -58,6 +58,9 @@ enum class RunEvent : std::uint8_t {
   kTcpLanded,     // an aggregate of it is in the receiver's host memory
   kTcpReceive,    // and a core is awake to take it
   kCoreFinished,  // a core has done what it was at
+  // Of receives that may be missing:
+  kReceived,  // a packet is there
+  kRnrTimer,  // of a queue pair that was told to wait
 };
 
 }  // namespace gradhaul

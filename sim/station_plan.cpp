@@ -7,6 +7,7 @@
 
 #include "core/infiniband_framing.h"
 #include "core/packet_loss.h"
+#include "sim/receive_wiring.h"
 
 namespace gradhaul {
 namespace {
@@ -169,7 +170,8 @@ std::int64_t StationPlanner::unknown(const Link& link) const {
 }
 
 std::optional<StationPlan> StationPlanner::plan() {
-  if (!world_allows(request_) || !read_whole_packets()) return std::nullopt;
+  if (!world_allows(request_) || lacks_receives(wiring_) || !read_whole_packets())
+    return std::nullopt;
   for (const FlowSpec& flow : wiring_.flows) {
     if (!take_flow(flow)) return std::nullopt;
   }

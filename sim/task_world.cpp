@@ -7,6 +7,7 @@
 
 #include "core/asked_row.h"
 #include "core/packet_loss.h"
+#include "core/receive_queue.h"
 #include "sim/path_report.h"
 #include "sim/retry_failure.h"
 #include "sim/world_report.h"
@@ -22,6 +23,13 @@ constexpr std::int64_t kStalledFor = 1'000'000'000'000;  // 1 s
 std::int64_t stalled_for(const Fabric& fabric, const TaskGraph& graph) {
   std::int64_t longest = 0;
   for (const Communicator& of : graph.communicators) {
+    if (may_lack_receives(of.communication, fabric.cluster())) {
+      std::int64_t late = rnr_timer(of.communication.rnr_timer).ps;
+      for (const LateReceives& fault : fabric.cluster().faults.late_receives) {
+        late = std::max(late, fault.by.ps + rnr_timer(of.communication.rnr_timer).ps);
+      }
+      longest = std::max(longest, late);
+    }
     if (!numbers_packets(fabric.cluster()) || of.communication.timeout == 0) continue;
     longest =
         std::max(longest, (of.communication.retry + 2) * ack_timeout(of.communication.timeout));

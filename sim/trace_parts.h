@@ -37,8 +37,9 @@ enum class Cause : std::uint8_t {
   kFlush,         // the receiver's NIC reads back what it has written
   kContext,       // a NIC fetches the context of a queue pair or of a memory region
   kQueuePair,     // one queue pair takes no more work requests a second
+  kNotReady,      // the receiver had posted no receive
 };
-inline constexpr int kCauses = 24;
+inline constexpr int kCauses = 25;
 const char* name_of(Cause cause);
 
 struct TracePart {

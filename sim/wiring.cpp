@@ -11,6 +11,7 @@
 #include "core/ecmp.h"
 #include "core/prediction_request.h"
 #include "sim/flush_time.h"
+#include "sim/receive_wiring.h"
 #include "sim/shared_flows.h"
 
 namespace gradhaul {
@@ -164,6 +165,7 @@ void WiringBuilder::take_nic_path(const ConnectionKey& key, const Hop& hop, bool
   path.timeout = settings_.timeout;
   path.retry = settings_.retry;
   path.blue_flame = settings_.blue_flame;
+  take_receives(settings_, cluster_.faults, to, credit, path);
   // Of several queue pairs, the first one's.
   const Route wire = fabric_.wire(from, hop.source_nic, to, hop.destination_nic,
                                   udp_source_port(settings_.seed, key, credit, 0, false));

@@ -71,6 +71,12 @@ struct Path {
   std::array<int, kFlowKinds> shifts{};
   int timeout = 20;  // kNic: Communication::timeout
   int retry = 7;     // kNic: Communication::retry
+  // kNic, of messages that take receives which may be missing (core/receive_queue.h): how many a
+  // queue pair has, and how late they are posted again; 0: none is ever missing.
+  int receives = 0;
+  Duration receives_late;
+  int rnr_timer = 12;
+  int rnr_retry = 7;
   Bytes blue_flame;  // kNic: Communication::blue_flame
   // kNic: what the read back takes that the receiver's NIC makes before the kernel is told
   // (core/arrival_flush.h), from the post to its completion being there; 0: it makes none.
@@ -132,17 +138,15 @@ struct WiringSettings {
   Bytes blue_flame = {};
   Flush flush = Flush::kOff;
   Protocol protocol = Protocol::kSimple;
+  // Receives (core/receive_queue.h): posted, and needed at most; 0: nobody takes any. Whether
+  // credits take some too.
+  int receives = 0;
+  int needed_receives = 0;
+  bool credits_take_receives = false;
+  int rnr_timer = 12;
+  int rnr_retry = 7;
 };
-inline WiringSettings settings_of(const Communication& communication, std::uint64_t seed) {
-  return {communication.queue_pairs,
-          seed,
-          true,
-          communication.timeout,
-          communication.retry,
-          communication.blue_flame,
-          communication.flush,
-          communication.protocol};
-}
+WiringSettings settings_of(const Communication& communication, std::uint64_t seed);
 // The same for ranks that are only some of the cluster's, or none of its: `placement` is theirs.
 Wiring wire_up(const Fabric& fabric, const Placement& placement, const Membership& members,
                const WiringSettings& settings, std::vector<ConnectionKey> keys);

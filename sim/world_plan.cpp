@@ -5,6 +5,7 @@
 #include "sim/buffer_cycles.h"
 #include "sim/connection_traffic.h"
 #include "sim/nic_contexts.h"
+#include "sim/receive_wiring.h"
 
 namespace gradhaul {
 namespace {
@@ -37,7 +38,8 @@ WorldPlan plan_world(const PredictionRequest& request, const Fabric& fabric,
   // Copies of a port that shares its buffer with others are not looked at one by one.
   const bool shares_buffers = request.cluster.network.pause.alpha > 0;
   // Draws, and rates that grow with time, do not recur, nor are copies drawn alike.
-  const bool draws = request.cluster.network.congestion.dcqcn || numbers_packets(request.cluster);
+  const bool draws = request.cluster.network.congestion.dcqcn || numbers_packets(request.cluster) ||
+                     lacks_receives(plan.wiring);
   plan.misses_contexts = may_miss_contexts(plan.wiring, request.cluster);
   // What cores have to do is no part of the state that is compared, nor are they known to take
   // turns alike in all copies.

@@ -66,7 +66,6 @@ void add_notifications(const FinishedRun& world, std::map<std::string, PortCount
 void add_losses(const FinishedRun& world, std::map<std::string, PortCounters>& ports) {
   const Fabric& fabric = world.fabric();
   const Cluster& cluster = fabric.cluster();
-  if (!numbers_packets(cluster)) return;
   for (std::size_t i = 0; i < fabric.links().size(); ++i) {
     const LinkState& state = world.link(static_cast<LinkId>(i));
     if (state.discarded > 0) ports[fabric.links()[i].port].tx_discards += state.discarded;
@@ -80,11 +79,12 @@ void add_losses(const FinishedRun& world, std::map<std::string, PortCounters>& p
     for (int nic = 0; nic < cluster.node.nic_count; ++nic) {
       const std::string name = "node" + std::to_string(node) + ".nic" + std::to_string(nic);
       const RecoveryCounts counts = world.recovery(node, nic);
-      PortCounters& port = ports[name];
+      PortCounters& port = ports[name];  // which is left out again where it has nothing
       port.retransmitted = counts.retransmitted;
       port.out_of_sequence = counts.out_of_sequence;
       port.packet_seq_err = counts.packet_seq_err;
       port.local_ack_timeout_err = counts.local_ack_timeout_err;
+      port.rnr_nak_retry_err = counts.rnr_nak_retry_err;
     }
   }
 }

@@ -77,6 +77,13 @@ TEST(Remedies, PausesWhereBuffersDrop) {
   EXPECT_EQ(dropping.remedies().front().at_most, 900_us);
 }
 
+TEST(Remedies, PostReceivesWhereTheyAreFew) {
+  Case lacking("nic", {{"node1.nic0", "no receive posted", 900_us}, {"", "latency", 100_us}});
+  EXPECT_THAT(lacking.knobs(), Not(Contains(Knob::kReceives)));
+  lacking.communication.receives = lacking.communication.slots - 1;
+  EXPECT_THAT(lacking.knobs(), Contains(Knob::kReceives));
+}
+
 TEST(Remedies, KnowWhatSendsLessAgain) {
   Case asked("nic", {{"leaf0-spine0", "retransmission", 900_us}, {"", "latency", 100_us}});
   asked.cluster.nodes = 4;

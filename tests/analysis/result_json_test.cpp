@@ -60,7 +60,8 @@ TEST(ResultJson, EveryCounterHasEveryKey) {
                 ElementsAre("port", "xmit_wait_us", "pfc_pause_frames", "pfc_pause_frames_sent",
                             "pfc_paused_us", "ecn_marked", "cnp", "dropped", "tx_discards",
                             "rx_discards", "retransmitted", "out_of_sequence", "packet_seq_err",
-                            "local_ack_timeout_err", "out_of_credits_us", "as_on_host"));
+                            "local_ack_timeout_err", "rnr_nak_retry_err", "out_of_credits_us",
+                            "as_on_host"));
   }
 }
 

@@ -92,6 +92,25 @@ TEST(FaultReading, KnowsWhatLosesPackets) {
   EXPECT_THAT(scenario.notes, testing::Contains("fault: node0.nic3 is down from 5ms on, for 20ms"));
 }
 
+TEST(FaultReading, KnowsReceivesThatAreLate) {
+  const Scenario scenario =
+      good(kFaulty, {"cluster.faults=[{node: node1, receives_late: 200us}, {node: node0, "
+                     "communication_thread: other_socket, receives_late: 1ms}]",
+                     "communication.receives=4", "communication.rnr_timer=14",
+                     "communication.rnr_retry=3"});
+  const Faults& faults = scenario.cluster.faults;
+  EXPECT_THAT(faults.late_receives, ElementsAre(LateReceives{1, 200_us}, LateReceives{0, 1000_us}));
+  EXPECT_THAT(faults.far_threads, ElementsAre(0));
+  EXPECT_EQ(lateness_of_receives(faults, 1), 200_us);
+  EXPECT_EQ(lateness_of_receives(faults, 2), Duration{});
+  EXPECT_THAT(scenario.notes,
+              testing::Contains("fault: communication threads of node1 post each receive again "
+                                "200us after its completion"));
+  EXPECT_EQ(scenario.communication.receives, 4);
+  EXPECT_EQ(scenario.communication.rnr_timer, 14);
+  EXPECT_EQ(scenario.communication.rnr_retry, 3);
+}
+
 TEST(FaultReading, ASwitchIsAllItsLinks) {
   const auto down = [](const char* fault) {
     std::vector<std::string> links;

@@ -153,6 +153,13 @@ TEST(WhatIf, RoutingAndRecovery) {
   }
 }
 
+TEST(WhatIf, ReceivesAreAsManyAsSlots) {
+  EXPECT_FALSE(
+      turned(Knob::kReceives, {"communication.receives=3"}).after.communication.receives);
+  EXPECT_THAT(what_if(Knob::kReceives, good(kSmallScenario), 16).obstacle,
+              HasSubstr("for each slot"));
+}
+
 TEST(WhatIf, UplinksFollowOversubscription) {
   const std::vector<std::string> leaves{"cluster.network.topology.kind=leaf_spine",
                                         "cluster.network.topology.switch_ports=24"};
