@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "core/network_framing.h"
+#include "core/packet_loss.h"
 #include "sim/finished_run.h"
 #include "sim/packet_transport.h"
 
@@ -107,6 +108,20 @@ std::string time_text(double seconds) {
   return text_of(seconds / (365 * 86'400.0)) + " years";
 }
 
+// Up to what a loss costs that nobody is told of.
+std::string cost_text(const LossCost& cost, Retransmission retransmission) {
+  if (!cost.told) {
+    return "NICs that place packets in whatever order they come cannot tell a lost one from a late "
+           "one: one that is lost costs ";
+  }
+  return "One in the middle of a message costs about " +
+         time_text(cost.middle.microseconds() * 1e-6) +
+         (retransmission == Retransmission::kSelectiveRepeat
+              ? ", for itself alone"
+              : ", for what is sent before its sender is told") +
+         "; the last packet of a queue pair or its acknowledgement costs ";
+}
+
 }  // namespace
 
 LossCost loss_cost(const Fabric& fabric, const Wiring& wiring, const Path& path) {
@@ -133,9 +148,16 @@ LossCost loss_cost(const Fabric& fabric, const Wiring& wiring, const Path& path)
         node.nic.receive_latency;
   }
   LossCost cost;
-  cost.middle = std::max(read, held) + idle_time(fabric, wire, mtu, {}) + slot +
-                node.nic.receive_latency + answer;
   if (path.timeout > 0) cost.end = {ack_timeout(path.timeout)};
+  cost.told = tells_gaps(cluster);
+  if (!cost.told) {
+    cost.middle = cost.end;
+  } else if (node.nic.retransmission == Retransmission::kSelectiveRepeat) {
+    cost.middle = slot;
+  } else {
+    cost.middle = std::max(read, held) + idle_time(fabric, wire, mtu, {}) + slot +
+                  node.nic.receive_latency + answer;
+  }
   return cost;
 }
 
@@ -163,14 +185,13 @@ std::vector<std::string> loss_notes(const FinishedRun& world, const Wiring& wiri
   if (names.size() > 1) text << " and " << names.size() - 1 << " more";
   text << " are rare: " << text_of(expected) << " of " << packets
        << " packets are lost in such a run on average, " << text_of(expected * an_hour)
-       << " an hour if runs follow each other. One in the middle of a message costs about "
-       << time_text(cost.middle.microseconds() * 1e-6)
-       << ", for what is sent before its sender is told; the last packet of a queue pair or its "
-          "acknowledgement costs ";
+       << " an hour if runs follow each other. "
+       << cost_text(cost, fabric.cluster().node.nic.retransmission);
   if (cost.end.ps == 0) return {text.str() + "the run, since the ACK timer is off"};
-  text << "the ACK timeout, " << time_text(cost.end.microseconds() * 1e-6) << ", and that comes "
-       << text_of(timeouts * an_hour) << " times an hour at least, once in "
-       << time_text(3600 / (timeouts * an_hour));
+  text << "the ACK timeout, " << time_text(cost.end.microseconds() * 1e-6) << ", and that comes ";
+  const double often = (cost.told ? timeouts : expected) * an_hour;
+  text << text_of(often) << " times an hour at " << (cost.told ? "least" : "most") << ", once in "
+       << time_text(3600 / often);
   return {text.str()};
 }
 

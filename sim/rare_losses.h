@@ -8,6 +8,9 @@
 //                   round of an idle path, and what the NIC has asked for and not sent by then, its
 //                   transmit buffer or what the wire takes while a read is on its way:
 //                     max(buffer / rate, read) + way + slot + way of the answer
+//                   Where the receiver keeps what comes behind it (selective repeat), its own slot.
+//                   Where it places what comes in any order, and a gap is no sign of a loss, nobody
+//                   is told: as at the end.
 //   at the end      of a queue pair's last packet, or of its acknowledgement, nobody is told: the
 //   ACK
 //                   timeout
@@ -29,7 +32,8 @@ struct Wiring;
 
 struct LossCost {
   Duration middle;
-  Duration end;  // 0: the timer is off
+  Duration end;      // 0: the timer is off
+  bool told = true;  // of one in the middle
 };
 
 // Of the packets of one path, which is of a NIC.

@@ -11,6 +11,7 @@
 #include "core/forward_error_correction.h"
 #include "core/placement.h"
 #include "core/schedule.h"
+#include "core/topology_size.h"
 #include "sim/predict.h"
 #include "sim/rare_losses.h"
 #include "sim/wiring.h"
@@ -213,6 +214,17 @@ TEST(Loss, EveryByteComesOnceWhateverIsLost) {
   EXPECT_GT(timed_out, 30);
 }
 
+// What GPUs of a node write to each other through PCIe has no numbers, and is whole all the same.
+TEST(Loss, LeavesAloneWhatStaysInANode) {
+  Cluster cluster = paired_cluster(2, 2);
+  cluster.node.nvlink.reset();
+  cluster.network.topology.leaves = 1;
+  cluster.faults.errors = {{"node0.nic0", 1e-7, 0}};
+  const Prediction prediction = predict(request_for(cluster, 4_MiB));
+  EXPECT_EQ(prediction.failure, "");
+  EXPECT_GT(row_us(prediction), 0);
+}
+
 // What notes say of losses too rare to be seen: of a single one, 79 slots pass until its packet is
 // sent again, as above; the closed form knows no whole slots.
 TEST(RareLosses, CostWhatOneCosts) {
@@ -227,6 +239,62 @@ TEST(RareLosses, CostWhatOneCosts) {
   const std::int64_t waited = up(2 * kSlot + kWay, kSlot) + kAhead;
   EXPECT_NEAR(static_cast<double>(cost.middle.ps), static_cast<double>(waited * kSlot), kSlot);
   EXPECT_EQ(cost.end.ps, std::int64_t{4'096'000} << 12);
+}
+
+// A node at each, and two uplinks that packets may go by.
+Cluster two_leaves() {
+  Cluster cluster = paired_cluster(2, 1);
+  Network& network = cluster.network;
+  network.routing = Routing::kAdaptive;
+  network.topology = {};
+  network.topology.kind = TopologyKind::kLeafSpine;
+  network.topology.leaves = network.topology.spines = network.topology.uplinks_per_leaf = 2;
+  network.topology.switch_ports = 4;
+  network.oversubscription = 1;
+  network.topology = size_topology(network, 2, 1).topology;
+  return cluster;
+}
+
+// Where the receiver keeps what comes behind it, its own packet; where it cannot tell lost from
+// late, the timeout. Both as simulated in selective_repeat_test.cpp and packet_spreading_test.cpp.
+TEST(RareLosses, CostWhatTheirNicsMakeOfThem) {
+  Cluster cluster = lossy_pair(0);
+  cluster.node.nic.retransmission = Retransmission::kSelectiveRepeat;
+  Communication communication;
+  communication.channels = 1;
+  communication.timeout = 12;
+  const auto cost = [&communication](const Cluster& of) {
+    const Fabric fabric(of);
+    const Placement placement = place(of, communication, Collective::kSendRecv);
+    const Wiring wiring = wire_up(fabric, placement, communication, 1, {{0, 0, 1, 0}});
+    return loss_cost(fabric, wiring, wiring.connections.at(0).data);
+  };
+  EXPECT_EQ(cost(cluster).middle, Duration{kSlot});
+  EXPECT_TRUE(cost(cluster).told);
+  Cluster spread = two_leaves();
+  EXPECT_FALSE(cost(spread).told);
+  EXPECT_EQ(cost(spread).middle.ps, std::int64_t{4'096'000} << 12);
+  spread.node.nic.out_of_order = OutOfOrder::kNak;
+  EXPECT_TRUE(cost(spread).told);
+  EXPECT_LT(cost(spread).middle, 1000_us);
+}
+
+TEST(RareLosses, AreToldOfWithTheirNics) {
+  PredictionRequest request = request_for(lossy_pair(1e-12), 4_MiB);
+  request.workload.collective = Collective::kSendRecv;
+  request.communication.channels = 1;
+  request.cluster.node.nic.retransmission = Retransmission::kSelectiveRepeat;
+  const std::string kept = predict(request).notes.at(0);
+  EXPECT_NE(kept.find("costs about 0.0819 us, for itself alone; "), std::string::npos) << kept;
+  request.cluster = two_leaves();
+  request.cluster.faults.errors = {{"node0.nic0", 1e-14, 0}};
+  const Prediction placed = predict(request);
+  const std::string& note = placed.notes.at(0);
+  for (const char* part : {"cannot tell a lost one from a late one: one that is lost costs the ACK "
+                           "timeout, 4.29 s, and that comes ",
+                           " times an hour at most, once in "}) {
+    EXPECT_NE(note.find(part), std::string::npos) << part << " in " << note;
+  }
 }
 
 TEST(RareLosses, ComeAsOftenAsTheirRateSays) {

@@ -130,6 +130,39 @@ TEST(PacketSpreading, CollapsesWhereGapsAreTakenForLosses) {
   EXPECT_NEAR(goodput(WriteStream(cluster, kElephant)), kUplink, 0.01 * kUplink);
 }
 
+// A packet that is lost is no other thing to such a NIC than one that is late: nobody is told,
+// until the timer runs out, which runs from the last packet that was acknowledged. All from there
+// on is sent again then; what had come is dropped, and is delivered when the lost one is there.
+TEST(PacketSpreading, LosesATimeoutForWhatIsLost) {
+  constexpr int kWrites = 64;
+  constexpr int kTimeout = 10;
+  constexpr std::int64_t kPatience = std::int64_t{4'096'000} << kTimeout;
+  Cluster cluster = narrow_uplinks(Routing::kAdaptive, kWays);
+  const StreamPlan stream{.length = {4096}, .writes = kWrites, .timeout = kTimeout};
+  const WriteStream healthy(cluster, stream);
+  const WriteStream lone(cluster, {.length = {4096}, .timeout = kTimeout});
+  const std::int64_t middle = healthy.arrived().at(kWrites / 2);
+  cluster.faults.down = {{"node0.nic0", {middle - 2'000'000}, Duration{1}}};
+  const WriteStream broken(cluster, stream);
+  int lost = 0;
+  while (broken.arrived().at(static_cast<std::size_t>(lost)) < kPatience) ++lost;
+  ASSERT_GT(lost, 0);
+  ASSERT_LT(lost, kWrites - 2);
+  const Node& node = cluster.node;
+  const std::int64_t posting =
+      (node.gpu.flag_latency + node.nic.post + node.nic.doorbell + node.nic.wqe_fetch).ps;
+  const auto before = static_cast<std::size_t>(lost - 1);
+  const std::int64_t acknowledged = broken.done().at(before) - node.nic.completion.ps;
+  EXPECT_EQ(broken.arrived().at(before), healthy.arrived().at(before));
+  EXPECT_EQ(broken.arrived().at(before + 1),
+            acknowledged + kPatience + lone.arrived().at(0) - posting);
+  const RecoveryCounts counts = broken.world().packets().recovery(0, 0);
+  EXPECT_EQ(counts.local_ack_timeout_err, 1);
+  EXPECT_EQ(counts.packet_seq_err, 0);
+  EXPECT_EQ(counts.retransmitted, kWrites - lost);
+  EXPECT_EQ(broken.arrived().size(), std::size_t{kWrites});
+}
+
 // A leaf sends nothing to a port of its own that is down.
 TEST(PacketSpreading, LeavesOutPortsThatAreDown) {
   for (const Routing routing : {Routing::kAdaptive, Routing::kSpray}) {
