@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/faults.h"
 #include "core/network_framing.h"
 #include "core/packet_loss.h"
@@ -141,14 +143,17 @@ void check_tcp(MappingReader& reader, const Scenario& scenario) {
     }
     return;
   }
-  if (scenario.fidelity != Fidelity::kPacket) {
-    reader.report_together({"simulation.fidelity", "communication.transport"},
-                           "fidelity: only packet knows of transport: tcp");
+  if (!scenario.background.empty()) {
+    reader.report("background",
+                  "background: others go by RDMA in this version, and with transport: tcp nobody "
+                  "does");
   }
-  if (!scenario.jobs.empty() || !scenario.background.empty()) {
-    reader.report(scenario.jobs.empty() ? "background" : "jobs",
-                  "with transport: tcp a collective, a step or a program has the cluster to itself "
-                  "in this version");
+  if (std::any_of(scenario.jobs.begin(), scenario.jobs.end(), [&](const Job& job) {
+        return job.communication.tcp != scenario.communication.tcp;
+      })) {
+    reader.report("jobs",
+                  "jobs: all go by TCP with the same settings in this version; say transport and "
+                  "tcp in `communication` of the scenario");
   }
   if (!scenario.cluster.faults.late_receives.empty()) {
     reader.report_together({"cluster.faults"},

@@ -28,7 +28,13 @@ Duration time_on(const ResourceLoad& load, const CollectiveChain& chain, HopLate
     if (fabric.link(id).resource != resource || !carries_data(load.links[i])) continue;
     longest = std::max(longest, message_time(load, id));
   }
-  if (fabric.resources()[static_cast<std::size_t>(resource)].kind != "reduce") return longest;
+  const std::string& kind = fabric.resources()[static_cast<std::size_t>(resource)].kind;
+  if (kind == "thread") {
+    for (const ChainStep& step : chain.steps) {
+      longest = std::max(longest, latency.message(step.hop, chain.slice).spacing);
+    }
+  }
+  if (kind != "reduce") return longest;
   for (const ChainStep& step : chain.steps) {
     longest = std::max(
         longest, latency.kernel(step.hop.destination, step.kind, chain.slice) * step.operations);
@@ -78,6 +84,13 @@ bool shares_pcie(const ResourceLoad& load) {
   return uplinks && shared;
 }
 
+// Both directions of a rank, say, meet at its cores.
+bool shares_cores(const ResourceLoad& load) {
+  return std::any_of(load.cores.begin(), load.cores.end(), [&](const CoreLoad& cores) {
+    return cores.sockets > load.fabric().cluster().network.tcp->sockets;
+  });
+}
+
 // h
 Duration head_of_line(const ResourceLoad& load, Duration idle) {
   Duration most;
@@ -95,7 +108,7 @@ Duration waiting(const PredictionRequest& request, const ResourceLoad& load,
   const Duration lesser = std::min(bracket.load, bracket.chain);
   if (request.workload.collective == Collective::kAllToAll) return bracket.load + lesser;
   const bool ring = runs_rings(request.workload.collective, request.communication.algorithm);
-  if (!ring || bracket.shares_pcie) return lesser;
+  if (!ring || bracket.shares_pcie || shares_cores(load)) return lesser;
   const std::int64_t burst = std::min<std::int64_t>(request.communication.slots, chain.slices);
   const Sharing sharing = sharing_of(load, burst);
   const std::int64_t n = sharing.connections;
@@ -121,6 +134,9 @@ AnalyticBracket bracket_of(const PredictionRequest& request, const ResourceLoad&
   Duration busy = bracket.load;
   for (std::size_t i = 0; i < load.links.size(); ++i) {
     busy = std::max(busy, load.busy(static_cast<LinkId>(i)));
+  }
+  for (std::size_t i = 0; i < load.cores.size(); ++i) {
+    busy = std::max(busy, load.core_time(static_cast<int>(i)));
   }
   Duration idle = busy;
   if (bracket.busiest != kNoResource) {

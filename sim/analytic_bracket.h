@@ -24,8 +24,9 @@
 //
 // with t the time of a slice there; it is 0 where every link carries one connection. For the trees,
 // whose up and down streams meet in the kernels, for all other schedules, and for rings that share
-// PCIe beyond single switches, w = min(B, L): no more than all of either. All-to-all, where many
-// send to one at a time, may need all of B again: w = B + min(B, L).
+// PCIe beyond single switches, or cores that send and receive (TCP), w = min(B, L): no more than
+// all of either. All-to-all, where many send to one at a time, may need all of B again: w = B +
+// min(B, L).
 //
 // h is for what stands behind another head of line: where data goes over the uplinks of PCIe
 // switches and a PCIe link carries that of different pairs of ends, a queue that cannot go on holds

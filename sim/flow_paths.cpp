@@ -27,7 +27,8 @@ class FlowPathFinder {
     nics_ = memory_ + request.cluster.nodes * node.gpu_count;
     kernels_ = nics_ + request.cluster.nodes * node.nic_count;
     const auto groups = static_cast<std::int32_t>(plan.groups.size());
-    crossings_.resize(static_cast<std::size_t>(kernels_ + load.ranks() * groups));
+    cores_ = kernels_ + load.ranks() * groups;
+    crossings_.resize(static_cast<std::size_t>(cores_) + load.cores.size());
   }
 
   FlowPaths find() {
@@ -78,6 +79,7 @@ class FlowPathFinder {
   std::int32_t memory_;
   std::int32_t nics_;
   std::int32_t kernels_;
+  std::int32_t cores_;  // of hosts, by GPU: TCP
   std::vector<Crossing> crossings_;
   std::vector<std::vector<std::int32_t>> routes_;
   std::vector<bool> limited_by_ring_;  // by conveyor
@@ -140,6 +142,10 @@ std::vector<std::int32_t> FlowPathFinder::route_of(const Conveyor& conveyor) con
               .completion);
     }
   }
+  if (hop.source_nic >= 0 && !load_.cores.empty()) {
+    places.push_back(cores_ + from * node.gpu_count + reading);
+    places.push_back(cores_ + to * node.gpu_count + destination);
+  }
   places.push_back(memory_ + from * node.gpu_count + reading);
   places.push_back(memory_ + to * node.gpu_count + destination);
   places.push_back(kernel_place(hop.destination, conveyor.group));
@@ -163,6 +169,11 @@ void FlowPathFinder::set_capacities() {
   for (std::int32_t i = 0; i < nics_ - memory_; ++i) {
     set_capacity(memory_ + i, load_.memory_time(i).ps,
                  fabric_.memory_resource(i / node.gpu_count, i % node.gpu_count));
+  }
+  for (std::size_t i = 0; i < load_.cores.size(); ++i) {
+    const auto gpu = static_cast<int>(i);
+    set_capacity(cores_ + gpu, load_.core_time(gpu).ps,
+                 fabric_.thread_resource(gpu / node.gpu_count, gpu % node.gpu_count));
   }
   for (std::int32_t i = 0; i < kernels_ - nics_; ++i) {
     const NicLoad& nic = load_.nics[static_cast<std::size_t>(i)];

@@ -14,6 +14,11 @@
 
 namespace gradhaul {
 
+// What a core copies as one train through its socket's memory: little, so that devices that use it
+// too need not wait long; and how often that passes it: read, and written.
+inline constexpr std::int32_t kCopiedAtOnce = 8192;
+inline constexpr std::int32_t kCopyPasses = 2;
+
 struct CoreJob {
   std::int32_t message = kNone;
   std::int32_t bytes = 0;

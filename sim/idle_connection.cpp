@@ -50,6 +50,13 @@ IdleConnection::IdleConnection(const Fabric& fabric, int ranks_per_node, const H
   if (hop.relay_gpu >= 0) relay_ = posted(fabric, fabric.peer(from, source, reading));
   make_routes(fabric, from, to, reading, destination);
   make_copies(fabric, from, to, reading, destination);
+  if (const auto& tcp = fabric.cluster().network.tcp) {
+    const auto copy = [&](int node, int gpu) {
+      return posted(fabric, fabric.host_copy(node, fabric.host_socket(node, gpu)));
+    };
+    tcp_.emplace(*tcp, fabric.cluster().network.mtu, copy(from, reading), copy(to, destination));
+    receiving_core_ = fabric.thread_resource(to, destination);
+  }
   if (!hop.staged_in && ends.kernels && flushes(posting.flush, protocol, node_.gpu)) {
     flush_ = flush_time(fabric, to, hop.destination_nic, destination);
   }
@@ -140,6 +147,10 @@ std::int64_t IdleConnection::send(Bytes size, std::int64_t posted) {
       (relayed ? relay_.pass({size.count}, posted).delivered : posted) + until_flag().ps;
   if (copies_out()) told = out_.pass(size.count, told + node_.gpu.copy_setup.ps);
   posted_ = size.count;
+  if (tcp_) {
+    const std::int64_t read = send_by_tcp(size.count, told);
+    return copies_in() ? copy_in(size.count, read) : read;
+  }
   const std::int64_t written = send_by_nic(size.count, post(size.count, told));
   if (!hop_.staged_in) return written;
   if (!copies_in()) return told_at(written);
@@ -239,6 +250,30 @@ std::int64_t IdleConnection::send_by_nic(std::int64_t size, std::int64_t ready) 
   return arrived;
 }
 
+// From host memory to host memory: the NIC has what cores have copied, aggregate by aggregate.
+std::int64_t IdleConnection::send_by_tcp(std::int64_t size, std::int64_t ready) {
+  const NicModel& nic = node_.nic;
+  const std::int64_t aggregate = tcp_->aggregate();
+  std::int64_t read = 0;
+  for (std::int64_t begun = 0; begun < size; begun += aggregate) {
+    const std::int64_t bytes = std::min(aggregate, size - begun);
+    const std::int64_t copied = tcp_->send(bytes, ready);
+    done_ = std::max(done_, copied);
+    asked_ = std::max({asked_, copied + (nic.doorbell + nic.wqe_fetch).ps,
+                       begun == 0 ? next_message_ : std::int64_t{0}});
+    if (begun == 0 && nic.message_rate > 0) {
+      next_message_ = asked_ + 1'000'000'000'000 / nic.message_rate;
+    }
+    std::int64_t landed = 0;
+    for (std::int64_t sent = 0; sent < bytes; sent += packet_payload_) {
+      const IdleRoute::Train packet{std::min(packet_payload_, bytes - sent)};
+      landed = receive(packet, fetch(packet.payload) + nic.transmit_latency.ps, false);
+    }
+    read = std::max(read, tcp_->receive(bytes, landed));
+  }
+  return read;
+}
+
 // From the sender's wire to the receiver's kernel, or into host memory.
 std::int64_t IdleConnection::receive(const IdleRoute::Train& packet, std::int64_t ready,
                                      bool last) {
@@ -267,6 +302,12 @@ std::int64_t IdleConnection::credit() {
   }
   if (free_control_) return 0;
   const NicModel& nic = node_.nic;
+  if (tcp_) {
+    const Duration begun = until_flag() + tcp_->send_credit() + nic.doorbell + nic.wqe_fetch;
+    const IdleRoute::Train number{0, 1, kTcpCredit.count};
+    return wire_.pass(number, (begun + nic.transmit_latency).ps).delivered +
+           (nic.receive_latency + tcp_->receive_credit()).ps;
+  }
   const IdleRoute::Train packet{0, 1, (kRethBytes + kImmediateBytes).count};
   const Duration posted =
       until_flag() + posting_.thread_step + until_fetched(0) + nic.transmit_latency;
@@ -283,6 +324,15 @@ void IdleConnection::add_software_parts(Trace& trace) const {
   const int copies = (hop_.staged_out ? 1 : 0) + (hop_.staged_in ? 1 : 0);
   trace.add(kNoResource, Cause::kStaging, node_.gpu.copy_setup.ps * copies);
   if (!by_nic()) return;
+  if (tcp_) {
+    trace.add(kNoResource, Cause::kDoorbell, (nic.doorbell + nic.wqe_fetch).ps);
+    trace.add(kNoResource, Cause::kWakeUp, tcp_->interrupt().ps);
+    trace.add(source_socket_link_, Cause::kLatency, source_detour_.ps);
+    trace.add(destination_socket_link_, Cause::kLatency, destination_detour_.ps);
+    trace.add(wire_.first()->resource, Cause::kLatency, nic.transmit_latency.ps);
+    trace.add(wire_.last()->resource, Cause::kLatency, nic.receive_latency.ps);
+    return;
+  }
   const bool fetched = !blue_flame(posted_);
   trace.add(kNoResource, Cause::kDoorbell,
             (nic.post + nic.doorbell + (fetched ? nic.wqe_fetch : Duration{})).ps);
@@ -326,7 +376,9 @@ Trace IdleConnection::parts(std::int64_t arrived) const {
     if (route->busiest_time() > narrow->busiest_time()) narrow = route;
   }
   const Link* link = narrow->busiest();
-  trace.add(link == nullptr ? kNoResource : link->resource, Cause::kBusy, arrived - trace.total());
+  ResourceId slowest = link == nullptr ? kNoResource : link->resource;
+  if (tcp_ && tcp_->receiving_time() > narrow->busiest_time()) slowest = receiving_core_;
+  trace.add(slowest, Cause::kBusy, arrived - trace.total());
   return trace;
 }
 

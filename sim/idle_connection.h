@@ -5,12 +5,14 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 
 #include "core/communication.h"
 #include "core/placement.h"
 #include "sim/fabric.h"
 #include "sim/idle_copy.h"
 #include "sim/idle_route.h"
+#include "sim/idle_sockets.h"
 #include "sim/trace_parts.h"
 
 namespace gradhaul {
@@ -75,6 +77,7 @@ class IdleConnection {
   void add_software_parts(Trace& trace) const;
   void add_memory_parts(Trace& trace) const;
   std::int64_t send_by_nic(std::int64_t size, std::int64_t ready);
+  std::int64_t send_by_tcp(std::int64_t size, std::int64_t ready);
   std::int64_t ask_time(std::int64_t payload, std::int64_t requests, std::int64_t now);
   std::int64_t fetch(std::int64_t payload);
   std::int64_t receive(const IdleRoute::Train& packet, std::int64_t ready, bool last);
@@ -94,6 +97,8 @@ class IdleConnection {
   IdleRoute back_;  // of acknowledgements
   IdleCopy out_;    // of what is staged
   IdleCopy in_;
+  std::optional<IdleSockets> tcp_;
+  ResourceId receiving_core_ = kNoResource;
   Duration reading_;
   Duration flush_;  // 0: none
   Duration source_detour_;

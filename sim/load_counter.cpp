@@ -8,6 +8,7 @@
 #include "core/network_framing.h"
 #include "core/protocol.h"
 #include "sim/copy_engine.h"
+#include "sim/core_load.h"
 #include "sim/counted_flow.h"
 #include "sim/existing_path.h"
 #include "sim/injector.h"
@@ -194,6 +195,7 @@ void LoadCounter::count_by_nic(const Hop& hop, const ConnectionTraffic& traffic)
   }
   writes_[pair(far_nic, gpu_of(hop.destination), node_.gpu_count)].add(flow, 1);
   load_.packets += flow.packets;
+  if (cluster_.network.tcp) count_cores(hop, traffic, load_);
 }
 
 // By the way of its queue pair. Of several, or where each packet goes its own, it is not known here

@@ -41,12 +41,38 @@ void add_gpus(const ResourceLoad& load, std::int64_t end, std::vector<ResourceUs
   }
 }
 
+void add_cores(const ResourceLoad& load, std::int64_t end, std::vector<ResourceUse>& uses) {
+  const Fabric& fabric = load.fabric();
+  const int per_node = fabric.cluster().node.gpu_count;
+  for (std::size_t i = 0; i < load.cores.size(); ++i) {
+    const auto gpu = static_cast<int>(i);
+    ResourceUse& use =
+        uses[static_cast<std::size_t>(fabric.thread_resource(gpu / per_node, gpu % per_node))];
+    const int cores = fabric.cluster().network.tcp->cores;
+    use.utilisation = share(load.all_core_time(gpu).ps, end * cores);
+  }
+}
+
+// Beside the threads that poll: what else TCP takes of the node that it takes most of.
+double helping_cores(const ResourceLoad& load, std::int64_t end) {
+  const int per_node = load.fabric().cluster().node.gpu_count;
+  std::vector<std::int64_t> helpers(load.cores.size() / static_cast<std::size_t>(per_node), 0);
+  for (std::size_t i = 0; i < load.cores.size(); ++i) {
+    const auto gpu = static_cast<int>(i);
+    helpers[i / static_cast<std::size_t>(per_node)] +=
+        (load.all_core_time(gpu) - load.core_time(gpu)).ps;
+  }
+  const std::int64_t most = *std::max_element(helpers.begin(), helpers.end());
+  return static_cast<double>(most) / static_cast<double>(end);
+}
+
 // Those that did nothing are left out.
 std::vector<ResourceUse> resource_uses(const ResourceLoad& load, std::int64_t end,
                                        const std::vector<TracePart>& path) {
   std::vector<ResourceUse> uses = named_uses(load.fabric().resources());
   add_links(load, end, uses);
   add_gpus(load, end, uses);
+  add_cores(load, end, uses);
   finish_uses(path, uses);
   return uses;
 }
@@ -60,6 +86,7 @@ void add_row(const ResourceLoad& load, const std::vector<TracePart>& path, Resul
   for (const Bytes sent : load.sent) {
     row.bytes_sent_per_rank = std::max(row.bytes_sent_per_rank, sent);
   }
+  if (!load.cores.empty() && row.time.ps > 0) row.cpu_cores += helping_cores(load, row.time.ps);
   prediction.resources = resource_uses(load, row.time.ps, path);
   row.parts = time_parts(path, resources);
   row.limited_by = limiting_resource(path, resources, prediction.resources);

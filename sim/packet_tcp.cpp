@@ -13,16 +13,6 @@
 #include "sim/packet_transport.h"
 
 namespace gradhaul {
-namespace {
-
-// What a core copies as one train through its socket's memory: little, so that devices that use it
-// too need not wait long.
-constexpr std::int32_t kCopiedAtOnce = 8192;
-// Read, and written.
-constexpr std::int32_t kMemoryPasses = 2;
-
-}  // namespace
-
 std::int32_t PacketTransport::tcp_bytes(const Message& m) {
   return m.credit ? static_cast<std::int32_t>(kTcpCredit.count) : m.amount;
 }
@@ -76,7 +66,7 @@ void PacketTransport::begin_work(std::int32_t core) {
   for (std::int32_t copied = 0; copies && copied < job.bytes; copied += kCopiedAtOnce) {
     Packet train;
     train.message = core;  // it names a core
-    train.payload = kMemoryPasses * std::min(kCopiedAtOnce, job.bytes - copied);
+    train.payload = kCopyPasses * std::min(kCopiedAtOnce, job.bytes - copied);
     train.last_of_message = copied + kCopiedAtOnce >= job.bytes;
     context_.engine.send(path.flow(kind), train, now);
   }

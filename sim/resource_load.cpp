@@ -32,6 +32,7 @@ ResourceLoad::ResourceLoad(const Fabric& fabric, int ranks_per_node, int channel
   memory.resize(static_cast<std::size_t>(cluster.nodes * cluster.node.gpu_count));
   nics.resize(static_cast<std::size_t>(cluster.nodes * cluster.node.nic_count));
   sent.resize(ranks);
+  if (cluster.network.tcp) cores.resize(memory.size());
 }
 
 int ResourceLoad::gpu_of(Rank rank) const { return fabric_.cluster().gpu_of(rank); }
@@ -138,6 +139,7 @@ std::vector<ResourceBound> ResourceLoad::bounds() const {
     // Booked slice by slice, a reduction and an arrival each.
     const std::int64_t rounding = 2 * kernel_operations(rank);
     add({memory_least.ps - rounding}, fabric_.memory_resource(node, gpu));
+    if (!cores.empty()) add(core_bound(gpu_of(rank)), fabric_.thread_resource(node, gpu));
   }
   return found;
 }

@@ -13,6 +13,8 @@
 //   by
 //            the NIC, and by the copy to the GPU, in TLPs of read_completion with 20 bytes each
 //   NVLink   payload alone; what is relayed crosses it before the NIC reads it
+//   TCP      by host cores at either end, what each aggregate takes (core/tcp_settings.h), and two
+//            passes more through host memory; 8 bytes a message to give back its slot
 //   slots    46 bytes a message on the reverse wire, and 30 to acknowledge them on the forward one
 //
 // The last slots may be returned after the end, so these count as trailing and not for the bound.
@@ -47,6 +49,13 @@ struct MemoryLoad {
   Bytes bounding;  // of them those that a kernel waits for: its own and what arrived
 };
 
+// Of a GPU's share of its host's cores, which send and receive what it does by TCP.
+struct CoreLoad {
+  Duration data;
+  Duration credits;          // of slots that are given back, the last ones perhaps after the end
+  std::int64_t sockets = 0;  // dealt over its cores
+};
+
 struct NicLoad {
   ResourceId resource = kNoResource;       // its wire
   ResourceId read_resource = kNoResource;  // its PCIe link; none where there is no PCIe
@@ -77,6 +86,9 @@ class ResourceLoad {
   Duration occupied(const NicLoad& nic) const;
   Duration kernel_time(Rank rank, int channel) const;
   Duration memory_time(int gpu) const;
+  // Of TCP: what all of a GPU's cores have to do, and the one that has most.
+  Duration all_core_time(int gpu) const;
+  Duration core_time(int gpu) const;
 
   const Fabric& fabric() const { return fabric_; }
   Rank ranks() const { return static_cast<Rank>(sent.size()); }
@@ -92,6 +104,7 @@ class ResourceLoad {
   std::vector<KernelTraffic> kernels;  // by rank, then channel
   std::vector<MemoryLoad> memory;      // by GPU of the cluster
   std::vector<NicLoad> nics;           // of the cluster
+  std::vector<CoreLoad> cores;         // by GPU of the cluster; none but of TCP
   std::vector<Bytes> sent;             // by rank
   NicHoldings holdings;
   std::int64_t messages = 0;  // of data
@@ -103,6 +116,7 @@ class ResourceLoad {
   Duration nic_bound(const NicLoad& nic) const;
   Duration read_bound(const NicLoad& nic) const;
   std::int64_t kernel_operations(Rank rank) const;
+  Duration core_bound(int gpu) const;
 
   const Fabric& fabric_;
   int ranks_per_node_;
