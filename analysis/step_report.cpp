@@ -177,8 +177,9 @@ std::string step_report(const Prediction& prediction, const TrainingStep& step,
   for (const ResultRow& row : prediction.rows) text += table_row(row);
   text += table_foot(prediction);
   if (prediction.interrupted) {
-    return text + "# Interrupted: the messages above were finished, the step was not.\n" +
-           closing_text(prediction);
+    const std::string& why = prediction.failure;
+    text += why.empty() ? "# Interrupted: the" : "# Failed: " + why + "\n#\n# The";
+    return text + " messages above were finished, the step was not.\n" + closing_text(prediction);
   }
   text +=
       headline(step, outcome) + stages_text(outcome) + buckets_text(outcome) + memory_text(outcome);

@@ -34,6 +34,10 @@ int predict_training_step(const Scenario& scenario, PredictionRequest request,
   const bool drawn = result.prediction.interrupted || picture.draw(json);
   if (!printed || !written || !drawn) return kRunFailed;
   if (!result.prediction.interrupted) return kDone;
+  if (!result.prediction.failure.empty()) {
+    complain("the run failed: " + result.prediction.failure);
+    return kRunFailed;
+  }
   complain("interrupted; the step was not finished");
   return kInterrupted;
 }

@@ -53,7 +53,7 @@ class JobRuns {
     } else {
       add_rows(request_.jobs);
     }
-    if (!prediction_.interrupted) add_company();
+    if (!prediction_.interrupted && prediction_.failure.empty()) add_company();
     prediction_.digest = digest_.value();
     prediction_.notes.push_back(
         "Jobs and background traffic are simulated packet by packet: neither symmetry nor "
@@ -111,15 +111,29 @@ class JobRuns {
     return result;
   }
 
-  // False where it was interrupted.
-  bool add_rows(std::vector<Job> jobs) {
-    TaskGraphResult result = run(jobs, request_.background);
+  // False where it was interrupted, or failed: whoever was finished by then has a row.
+  bool add_rows(const std::vector<Job>& jobs) {
+    try {
+      return add_finished(jobs, run(jobs, request_.background));
+    } catch (const TasksFailed& failed) {
+      prediction_.failure = failed.what();
+      for (std::size_t i = 0; i < jobs.size(); ++i) {
+        if (failed.finished()[i]) add_row(*failed.finished()[i], jobs[i]);
+      }
+      return false;
+    }
+  }
+
+  void add_row(ResultRow row, const Job& job) {
+    row.job = job.name;
+    prediction_.channels = std::max(prediction_.channels, row.channels);
+    prediction_.rows.push_back(std::move(row));
+  }
+
+  bool add_finished(const std::vector<Job>& jobs, TaskGraphResult result) {
     if (result.interrupted) return false;
     for (std::size_t i = 0; i < jobs.size(); ++i) {
-      ResultRow row = result.tasks[i].row;
-      row.job = jobs[i].name;
-      prediction_.channels = std::max(prediction_.channels, row.channels);
-      prediction_.rows.push_back(std::move(row));
+      add_row(std::move(result.tasks[i].row), jobs[i]);
     }
     prediction_.resources = std::move(result.resources);
     prediction_.counters = std::move(result.counters);
@@ -129,7 +143,7 @@ class JobRuns {
       prediction_.notes.push_back(std::move(note));
     }
     digest_.add(result.digest);
-    jobs_ = std::move(jobs);
+    jobs_ = jobs;
     company_.shared_links = std::move(result.shared_links);
     company_.background = std::move(result.background);
     return true;

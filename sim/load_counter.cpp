@@ -162,10 +162,7 @@ void LoadCounter::on_connection(const ConnectionTraffic& traffic) {
   MemoryLoad& written = load_.memory[static_cast<std::size_t>(load_.gpu_of(key.destination))];
   written.bytes += payload;
   written.bounding += payload;
-  if (hop.source_nic >= 0) {
-    count_by_nic(hop, lines);
-    return;
-  }
+  if (hop.source_nic >= 0) return count_by_nic(hop, lines);
   load_.memory[static_cast<std::size_t>(load_.gpu_of(key.source))].bytes += payload;
   peers_[pair(gpu_of(key.source), gpu_of(key.destination), node_.gpu_count)].add(
       flow_of(lines, kPeerTrain), 1);

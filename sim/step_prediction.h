@@ -20,7 +20,9 @@ struct StepPrediction {
   // One row for each kind of message: of `packet` the slowest of the step, else as it would take
   // alone. Resources over the whole step.
   Prediction prediction;
-  StepOutcome outcome;  // without intervals where it was interrupted
+  // Without intervals where it was interrupted, or ended because a queue pair gave up, which
+  // Prediction::failure then says beside.
+  StepOutcome outcome;
 };
 
 // Of `request` the workload is not looked at. Throws SimulationError.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
+#include <utility>
 
 #include "core/projected_cluster.h"
 #include "core/step_communication.h"
@@ -107,13 +109,45 @@ void StepTasks::add_collectives(const StepOperation& operation) {
   }
 }
 
+namespace {
+
+// Of each kind of message the slowest that was finished.
+void keep_finished(const TasksFailed& failed, const StepTasks& tasks, StepPrediction& result) {
+  Prediction& prediction = result.prediction;
+  prediction.failure = failed.what();
+  prediction.interrupted = true;
+  const StepPlan& plan = result.outcome.plan;
+  std::vector<std::optional<ResultRow>> slowest(plan.traffics.size());
+  for (std::size_t i = 0; i < plan.operations.size(); ++i) {
+    if (plan.operations[i].traffic < 0) continue;
+    auto& slow = slowest[static_cast<std::size_t>(plan.operations[i].traffic)];
+    const int end = tasks.first_task(static_cast<int>(i) + 1);
+    for (int task = tasks.first_task(static_cast<int>(i)); task < end; ++task) {
+      const auto& row = failed.finished()[static_cast<std::size_t>(task)];
+      if (row && (!slow || row->time > slow->time)) slow = row;
+    }
+  }
+  for (std::optional<ResultRow>& row : slowest) {
+    if (!row) continue;
+    prediction.channels = std::max(prediction.channels, row->channels);
+    prediction.rows.push_back(std::move(*row));
+  }
+}
+
+}  // namespace
+
 void run_step_tasks(const PredictionRequest& request, const TrainingStep& step,
                     StepPrediction& result) {
   StepOutcome& outcome = result.outcome;
   const StepPlan& plan = outcome.plan;
   result.prediction.fidelity = "packet";
   const StepTasks tasks(request, step, plan);
-  TaskGraphResult run = predict_tasks(request, tasks.graph());
+  TaskGraphResult run;
+  try {
+    run = predict_tasks(request, tasks.graph());
+  } catch (const TasksFailed& failed) {
+    return keep_finished(failed, tasks, result);
+  }
   Prediction& prediction = result.prediction;
   prediction.interrupted = run.interrupted;
   prediction.cost = run.cost;

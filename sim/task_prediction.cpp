@@ -86,6 +86,29 @@ void add_notes(const TaskWorld& world, std::vector<std::string>& notes) {
   }
 }
 
+std::vector<std::optional<ResultRow>> finished_rows(const TaskWorld& world) {
+  std::vector<std::optional<ResultRow>> rows;
+  for (std::size_t i = 0; i < world.graph().tasks.size(); ++i) {
+    const Task& task = world.graph().tasks[i];
+    const int first = world.order().first_member(static_cast<int>(i));
+    const auto members = static_cast<int>(gpus_of(world.graph(), task).size());
+    bool finished = task.kind == TaskKind::kCollective;
+    for (int member = first; finished && member < first + members; ++member) {
+      finished = world.completion_time(member) >= 0;
+    }
+    rows.push_back(finished ? std::optional(world.row(static_cast<int>(i))) : std::nullopt);
+  }
+  return rows;
+}
+
+void run_on(TaskWorld& world) {
+  try {
+    world.run(kEventsBetweenQuestions);
+  } catch (const TransportFailure& failure) {
+    throw TasksFailed(failure.what(), finished_rows(world));
+  }
+}
+
 }  // namespace
 
 TaskGraphResult predict_tasks(const PredictionRequest& request, const TaskGraph& graph) {
@@ -100,7 +123,7 @@ TaskGraphResult predict_tasks(const PredictionRequest& request, const TaskGraph&
   TaskWorld world(request, fabric, graph);
   TaskGraphResult result;
   while (!world.complete()) {
-    world.run(kEventsBetweenQuestions);
+    run_on(world);
     if (!world.complete() && !keep_going(request, world)) {
       result.interrupted = true;
       return result;

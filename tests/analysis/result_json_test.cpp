@@ -56,12 +56,12 @@ TEST(ResultJson, EveryCounterHasEveryKey) {
   const Json result = result_json(sample_prediction(), sample_scenario(), "0.1.0");
   ASSERT_EQ(result["counters"].size(), 2U);
   for (const Json& counter : result["counters"]) {
-    EXPECT_THAT(keys_of(counter),
-                ElementsAre("port", "xmit_wait_us", "pfc_pause_frames", "pfc_pause_frames_sent",
-                            "pfc_paused_us", "ecn_marked", "cnp", "dropped", "tx_discards",
-                            "rx_discards", "retransmitted", "out_of_sequence", "packet_seq_err",
-                            "local_ack_timeout_err", "rnr_nak_retry_err", "out_of_credits_us",
-                            "as_on_host"));
+    EXPECT_THAT(
+        keys_of(counter),
+        ElementsAre("port", "xmit_wait_us", "pfc_pause_frames", "pfc_pause_frames_sent",
+                    "pfc_paused_us", "ecn_marked", "cnp", "dropped", "tx_discards", "rx_discards",
+                    "retransmitted", "out_of_sequence", "packet_seq_err", "local_ack_timeout_err",
+                    "rnr_nak_retry_err", "out_of_credits_us", "as_on_host"));
   }
 }
 

@@ -198,6 +198,19 @@ TEST(TrainingStep, IsExplainedByItsLargestBucket) {
   EXPECT_THAT(groups.err, HasSubstr("groups of them communicate"));
 }
 
+// A queue pair gives up on the way: the messages before have rows, the step has no time.
+TEST(TrainingStep, KeepsTheMessagesThatWereFinishedWhereARetryRunsOut) {
+  const ProgramRun run =
+      run_program({"predict", "dlrm-step", "--set", "simulation.fidelity=packet", "--set",
+                   "cluster.faults=[{link: node1.nic0, down: {at: 1ms}}]", "--set",
+                   "communication.timeout=8", "--set", "communication.retry=1"});
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.err, HasSubstr("transport retry counter exceeded: queue pair "));
+  EXPECT_THAT(run.out, HasSubstr("    27262976        212992     float"));
+  EXPECT_THAT(run.out, HasSubstr("# The messages above were finished, the step was not."));
+  EXPECT_THAT(run.out, testing::Not(HasSubstr("# Training step of")));
+}
+
 TEST(TrainingStep, IsNotMeasured) {
   const ProgramRun run = run_program({"measure", "7b-step", "--backend", "loopback"});
   EXPECT_EQ(run.status, 2);

@@ -94,10 +94,10 @@ TEST(FaultReading, KnowsWhatLosesPackets) {
 
 TEST(FaultReading, KnowsReceivesThatAreLate) {
   const Scenario scenario =
-      good(kFaulty, {"cluster.faults=[{node: node1, receives_late: 200us}, {node: node0, "
-                     "communication_thread: other_socket, receives_late: 1ms}]",
-                     "communication.receives=4", "communication.rnr_timer=14",
-                     "communication.rnr_retry=3"});
+      good(kFaulty,
+           {"cluster.faults=[{node: node1, receives_late: 200us}, {node: node0, "
+            "communication_thread: other_socket, receives_late: 1ms}]",
+            "communication.receives=4", "communication.rnr_timer=14", "communication.rnr_retry=3"});
   const Faults& faults = scenario.cluster.faults;
   EXPECT_THAT(faults.late_receives, ElementsAre(LateReceives{1, 200_us}, LateReceives{0, 1000_us}));
   EXPECT_THAT(faults.far_threads, ElementsAre(0));

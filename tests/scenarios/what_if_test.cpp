@@ -154,8 +154,7 @@ TEST(WhatIf, RoutingAndRecovery) {
 }
 
 TEST(WhatIf, ReceivesAreAsManyAsSlots) {
-  EXPECT_FALSE(
-      turned(Knob::kReceives, {"communication.receives=3"}).after.communication.receives);
+  EXPECT_FALSE(turned(Knob::kReceives, {"communication.receives=3"}).after.communication.receives);
   EXPECT_THAT(what_if(Knob::kReceives, good(kSmallScenario), 16).obstacle,
               HasSubstr("for each slot"));
 }

@@ -98,6 +98,25 @@ TEST(JobPrediction, BackgroundTrafficAloneKeepsSizes) {
   EXPECT_EQ(beside.company->background[0].sources, 4);
 }
 
+// A queue pair of one gives up; the other was complete by then.
+TEST(JobPrediction, KeepsWhatWasFinishedWhereARetryRunsOut) {
+  PredictionRequest request;
+  request.cluster = paired_cluster(4, 1);
+  request.cluster.network.topology.leaves = 1;
+  request.cluster.faults.down = {{"node3.nic0", 500_us, {}}};
+  request.jobs = {job_of("a", {0, 1}, 64_KiB), job_of("b", {2, 3}, 256_MiB)};
+  request.jobs[1].communication.timeout = 8;
+  request.jobs[1].communication.retry = 1;
+  const Prediction prediction = predict(request);
+  ASSERT_EQ(prediction.rows.size(), 1U);
+  EXPECT_EQ(prediction.rows[0].job, "a");
+  EXPECT_FALSE(prediction.interrupted);
+  EXPECT_FALSE(prediction.company);
+  EXPECT_THAT(prediction.failure,
+              testing::AllOf(testing::HasSubstr("b: transport retry counter exceeded"),
+                             testing::HasSubstr("node3.nic0")));
+}
+
 TEST(JobPrediction, EndsWhereItIsInterrupted) {
   PredictionRequest request = three_jobs();
   request.jobs[0].workload.sizes = request.jobs[1].workload.sizes = {256_MiB};
