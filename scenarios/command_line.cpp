@@ -362,10 +362,26 @@ void add_doctor(CLI::App& app, CommandLine& line) {
 void add_import(CLI::App& app, CommandLine& line) {
   CLI::App* command =
       app.add_subcommand("import", "What another tool knows of a machine, as a node file");
-  command->add_option("KIND", line.import.kind, "nccl-topology: what NCCL_TOPO_DUMP_FILE wrote")
+  command
+      ->add_option(
+          "KIND", line.import.kind,
+          "nccl-topology (what NCCL wrote to NCCL_TOPO_DUMP_FILE), lstopo (lstopo --of xml "
+          "--whole-io) or nvidia-smi (nvidia-smi topo -m): a node; nccl-graph "
+          "(NCCL_GRAPH_DUMP_FILE): the communication of a scenario, with NCCL's rings")
       ->required();
-  command->add_option("FILE", line.import.file, "What to read; the node goes to standard output")
+  command
+      ->add_option("FILE", line.import.file,
+                   "What to read; the node, or the communication, goes to standard output")
       ->required();
+  command->add_option("--gpu", line.import.gpu, "The model of its GPUs, as h100-sxm")
+      ->type_name("MODEL");
+  command->add_option("--nic", line.import.nic, "The model of its NICs, as connectx-7")
+      ->type_name("MODEL");
+  command
+      ->add_option("--nodes", line.import.nodes,
+                   "Of nccl-graph: how many nodes the rings join, each as the one of the file")
+      ->check(CLI::Range(1, 4096))
+      ->type_name("N");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #pragma once
 
-// gradhaul import: what other tools know of a machine, as a node file.
+// gradhaul import: what other tools know of a machine, as a node file; or of rings, as the
+// communication of a scenario.
 
 #include <string>
 
@@ -9,8 +10,11 @@
 namespace gradhaul {
 
 struct ImportOptions {
-  std::string kind;  // "nccl-topology"
+  std::string kind;  // "nccl-topology", "nccl-graph", "lstopo", "nvidia-smi"
   std::string file;
+  std::string gpu;  // a shipped model instead of what the file tells; empty: none
+  std::string nic;
+  int nodes = 0;  // of nccl-graph; 0: not said
 };
 
 // To standard output. The exit status.

@@ -4,17 +4,13 @@
 // GPUs and NICs hang where on PCIe, and NVLink. Files that clouds ship have neither <gpu> nor
 // <nic>: devices are then told by their PCI class.
 
-#include <functional>
 #include <optional>
 #include <string>
 
-#include "core/host_checkup.h"
 #include "scenarios/config_error.h"
+#include "scenarios/imported_node.h"
 
 namespace gradhaul {
-
-// What a device is by its PCI numbers, -1 where the file does not tell them; without a link.
-using DeviceIdentifier = std::function<NodeDraft::Device(int vendor, int device)>;
 
 // Reports what is wrong with the file, and gives nothing then.
 std::optional<NodeDraft> read_nccl_topology(const std::string& text, const std::string& file,
