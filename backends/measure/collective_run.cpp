@@ -37,7 +37,7 @@ std::chrono::nanoseconds CollectiveRun::run() {
       continue;
     }
     if (++idle_polls == 1) idle_since = Clock::now();
-    if (idle_polls < kPollsBeforeWaiting) continue;
+    if (polls_on(idle_polls)) continue;
     endpoint_.wait(kWait);
     if (const Clock::time_point now = Clock::now(); now >= next_look) {
       next_look = now + kBetweenLooks;

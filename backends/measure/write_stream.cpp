@@ -56,7 +56,7 @@ class StreamRun final : public CompletionSink {
         idle_since = Clock::now();
         continue;
       }
-      if (++idle_polls < kPollsBeforeWaiting) continue;
+      if (polls_on(++idle_polls)) continue;
       endpoint_.wait(kWait);
       if (const Clock::time_point now = Clock::now(); now >= next_look) {
         next_look = now + kBetweenLooks;

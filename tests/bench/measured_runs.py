@@ -28,8 +28,9 @@ class Cost:
     peak_rss_bytes: int
 
 
-def run(command):
-    """Runs a command to its end. Returns its output and its resource usage, children included."""
+def run(command, statuses=(0,)):
+    """Runs a command to its end, with one of these exit statuses. Returns its output and its
+    resource usage, children included."""
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors)
         _, status, usage = os.wait4(process.pid, 0)
@@ -37,7 +38,7 @@ def run(command):
         output.seek(0)
         errors.seek(0)
         said, complaint = (file.read().decode("utf-8", "replace") for file in (output, errors))
-    if process.returncode != 0:
+    if process.returncode not in statuses:
         lines = (complaint or said).strip().splitlines() or ["no message"]
         raise Refused(f"{Path(command[0]).name}: exit status {process.returncode}: {lines[-1]}")
     return said + complaint, usage

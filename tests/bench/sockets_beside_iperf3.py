@@ -1,5 +1,5 @@
-"""Pair transfer over sockets beside iperf3, on the loopback interface: both ways at once between
-two processes, with as many streams, in turns so that other load falls on both alike.
+"""Pair transfer over sockets beside iperf3, on the loopback interface: between two processes, one
+way and both ways at once, with as many streams, in turns so that other load falls on both alike.
 
     sockets_beside_iperf3.py --build FOLDER    # alone; run_benchmarks.py takes it along
 """
@@ -19,10 +19,11 @@ from measured_runs import Refused, run
 
 MIB = 1 << 20
 ROUNDS = 5
+SUSPECT = 3  # exit status: of the two ways one is slower
 
 
-def iperf3(streams, run_seconds):
-    """Bytes a second, both directions together."""
+def iperf3(streams, run_seconds, both_ways):
+    """Bytes a second; both ways, of both directions together."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = str(probe.getsockname()[1])
@@ -30,28 +31,42 @@ def iperf3(streams, run_seconds):
                           stdout=subprocess.DEVNULL) as server:
         try:
             time.sleep(0.3)
-            said, _ = run(["iperf3", "--client", "127.0.0.1", "--port", port, "--bidir",
-                           "--parallel", str(streams), "--time", str(run_seconds), "--json"])
+            said, _ = run(["iperf3", "--client", "127.0.0.1", "--port", port, "--parallel",
+                           str(streams), "--time", str(run_seconds), "--json"] +
+                          ["--bidir"] * both_ways)
             server.wait(timeout=10)
         finally:
             if server.poll() is None:
                 server.terminate()
     end = json.loads(said)["end"]
-    ways = (end["sum_received"], end["sum_received_bidir_reverse"])
-    return sum(way["bits_per_second"] for way in ways) / 8
+    ways = ("sum_received", "sum_received_bidir_reverse") if both_ways else ("sum_received",)
+    return sum(end[way]["bits_per_second"] for way in ways) / 8
 
 
-def gradhaul(program, streams, message, run_seconds, rate):
-    """The same of send_recv between two ranks: each sends while it receives. As many iterations as
-    take about as long as the peer at `rate` bytes a second."""
-    iterations = max(3, round(run_seconds * rate / (2 * message)))
+def measure(program, message, iterations, *arguments):
+    """The result file of link-test between two ranks of this host."""
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "result.json"
         run([str(program), "measure", "link-test", "--backend", "tcp", "--json", str(result),
-             "--iterations", str(iterations), "--warmup", "2",
-             "--set=workload.collective=send_recv",
-             f"--set=workload.size={message}B", f"--set=communication.channels={streams}"])
-        row = json.loads(result.read_text(encoding="utf-8"))["rows"][0]
+             "--iterations", str(iterations), "--warmup", "2", f"--set=workload.size={message}B",
+             *arguments], statuses=(0, SUSPECT))
+        return json.loads(result.read_text(encoding="utf-8"))
+
+
+def pair_writes(program, streams, message, iterations):
+    """From memory into the receive slots of the other end, over one connection of as many sockets:
+    bytes a second of the slower way by itself, and of both at once together."""
+    pairs = measure(program, message, iterations, "--pairs", "--set=communication.channels=1",
+                    f"--set=communication.queue_pairs={streams}")["pairs"]
+    one_way = max(pair["one_way_us"] for pair in pairs)
+    both_ways = max(pair["both_ways_us"] for pair in pairs)
+    return message / one_way * 1e6, 2 * message / both_ways * 1e6
+
+
+def collective(program, streams, message, iterations):
+    """send_recv between two ranks, each of which sends while it receives: as many channels."""
+    row = measure(program, message, iterations, "--set=workload.collective=send_recv",
+                  f"--set=communication.channels={streams}")["rows"][0]
     if row["wrong"] != 0:
         raise ValueError(f"{row['wrong']} values are wrong")
     return 2e9 * row["algbw_GBps"]
@@ -67,21 +82,35 @@ def beside_iperf3(build, quick):
         return [], ["iperf3: not installed (package iperf3): sockets are laid beside nothing"]
     program = Path(build) / "gradhaul"
     rows = []
-    run_seconds = 1 if quick else 3
     for streams in (1, 4):
-        for message in (4 * MIB, 64 * MIB):
-            rounds = []
-            for _ in range(ROUNDS):
-                peer = iperf3(streams, run_seconds)
-                rounds.append((gradhaul(program, streams, message, run_seconds, peer), peer))
-            ratio = median([ours / peer for ours, peer in rounds])
-            sockets = "1 socket" if streams == 1 else f"{streams} sockets"
-            rows.append(Row(f"pair transfer over tcp, {sockets} each way, {size(message)}",
-                            f"{median([ours for ours, _ in rounds]) / 1e9:.2f} GB/s",
-                            f"iperf3: {median([peer for _, peer in rounds]) / 1e9:.2f} GB/s",
-                            times(ratio, 1)))
-    return rows, ["iperf3 sends one buffer over and over and drops what it receives; a transfer of "
-                  "ours reads its message from memory and copies it from slots to its place."]
+        found = {}
+        for _ in range(ROUNDS):
+            for what, ours, peer in one_round(program, streams, 1 if quick else 2):
+                found.setdefault(what, []).append((ours, peer))
+        rows += [row_of(what, streams, rounds) for what, rounds in found.items()]
+    return rows, ["iperf3 sends one buffer over and over and drops what it receives, as a pair "
+                  "write does; a collective reads its whole message from memory, and copies it "
+                  "from the slots to its place: a third copy beside the kernel's two."]
+
+
+def one_round(program, streams, run_seconds):
+    """What was measured, ours, and iperf3's right before it; all in bytes a second."""
+    one_peer = iperf3(streams, run_seconds, both_ways=False)
+    both_peer = iperf3(streams, run_seconds, both_ways=True)
+    for message in (4 * MIB, 64 * MIB):
+        iterations = max(3, round(run_seconds * one_peer / (3 * message)))
+        one, both = pair_writes(program, streams, message, iterations)
+        yield f"pair transfer over tcp, {size(message)} one way", one, one_peer
+        yield f"pair transfer over tcp, {size(message)} both ways", both, both_peer
+        moved = collective(program, streams, message, iterations)
+        yield f"send_recv over tcp, {size(message)}", moved, both_peer
+
+
+def row_of(what, streams, rounds):
+    ratio = median([ours / peer for ours, peer in rounds])
+    sockets = "1 socket" if streams == 1 else f"{streams} sockets"
+    return Row(f"{what}, {sockets}", f"{median([ours for ours, _ in rounds]) / 1e9:.2f} GB/s",
+               f"iperf3: {median([peer for _, peer in rounds]) / 1e9:.2f} GB/s", times(ratio, 1))
 
 
 def main():
