@@ -15,6 +15,7 @@ import growth_picture
 import measured_runs
 import peers
 import sockets_beside_iperf3
+import verbs_beside_perftest
 from comparison_table import comparison
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,13 +57,14 @@ def compare(build, quick):
                                                 else (32, 256))),
              ("packet model", lambda: peers.model(build, quick)),
              ("CPU reducer", lambda: peers.reducer(build)),
-             ("iperf3", lambda: sockets_beside_iperf3.beside_iperf3(build, quick))]
+             ("iperf3", lambda: sockets_beside_iperf3.beside_iperf3(build, quick)),
+             ("ib_write_bw", lambda: verbs_beside_perftest.beside_perftest(build))]
     rows, failed = [], []
     notes = ["Ratios above 1 are in gradhaul's favour. CPU time is the least of up to "
              f"{measured_runs.REPETITIONS} runs. Skipping: what recurs or is alike exactly is "
              "accounted for without being simulated."]
     for name, step in steps:
-        say(f"beside {name}" if name in ("ns-3", "SMPI", "iperf3") else name)
+        say(f"beside {name}" if name in ("ns-3", "SMPI", "iperf3", "ib_write_bw") else name)
         try:
             more_rows, more_notes = step()
         except (measured_runs.Refused, ValueError) as problem:

@@ -4,6 +4,7 @@
 #   --quick   each rank count, queue pair count, datatype, fault and sanitizer once (the default)
 #   --full    the product of ranks, queue pairs, sizes and datatypes; and a pair write beside
 #             ib_write_bw
+#   --bench   that pair write alone, and no checks
 #   --build FOLDER, --sanitized FOLDER   what to run, else build/release and, if it is there,
 #             build/dev of this tree
 set -uo pipefail
@@ -15,10 +16,11 @@ while (($#)); do
   case $1 in
     --quick) extent=quick; shift ;;
     --full) extent=full; shift ;;
+    --bench) extent=bench; shift ;;
     --build) build=$(realpath "$2"); shift 2 ;;
     --sanitized) sanitized=$(realpath "$2"); shift 2 ;;
     *)
-      echo "usage: run.sh [--quick|--full] [--build FOLDER] [--sanitized FOLDER]" >&2
+      echo "usage: run.sh [--quick|--full|--bench] [--build FOLDER] [--sanitized FOLDER]" >&2
       exit 2
       ;;
   esac
