@@ -23,14 +23,14 @@ std::string pair_line(const ClusterVerdict& verdict, std::size_t i) {
     return rate_text(static_cast<double>(verdict.pairs.settings.size.count) / duration.seconds());
   };
   const std::string name = fmt::format("node{} to node{}, nic{}", time.from, time.to, time.nic);
-  return fmt::format(" {:<28} {:>12} {:>12}   {}\n", name, rate(time.one_way), rate(predicted),
-                     word(verdict.passes(time.one_way, predicted)));
+  return fmt::format(" {:<28} {:>12} {:>12} {:>12}   {}\n", name, rate(time.one_way),
+                     rate(time.both_ways), rate(predicted), word(verdict.pair_passes(i)));
 }
 
 std::string ring_line(const ClusterVerdict& verdict, const RingVerdict& ring) {
   const std::string name = fmt::format("{} over {} node{}", bytes_text(ring.size), ring.nodes,
                                        ring.nodes == 1 ? "" : "s");
-  return fmt::format(" {:<28} {:>12} {:>12}   {}\n", name, duration_text(ring.measured),
+  return fmt::format(" {:<28} {:>12} {:>12} {:>12}   {}\n", name, duration_text(ring.measured), "",
                      duration_text(ring.predicted),
                      word(verdict.passes(ring.measured, ring.predicted)));
 }
@@ -41,27 +41,52 @@ bool ClusterVerdict::passes(Duration measured, Duration predicted) const {
   return static_cast<double>(measured.ps) <= (1 + tolerance) * static_cast<double>(predicted.ps);
 }
 
+bool ClusterVerdict::pair_passes(std::size_t pair) const {
+  const PairTime& time = pairs.times[pair];
+  return passes(time.one_way, pairs.predicted[pair]) &&
+         passes(time.both_ways, pairs.predicted[pair]);
+}
+
 bool ClusterVerdict::all_pass() const {
   for (std::size_t i = 0; i < pairs.times.size(); ++i) {
-    if (!passes(pairs.times[i].one_way, pairs.predicted[i])) return false;
+    if (!pair_passes(i)) return false;
   }
   return std::all_of(rings.begin(), rings.end(), [&](const RingVerdict& ring) {
     return passes(ring.measured, ring.predicted);
   });
 }
 
+std::string hosts_text(const std::vector<HostVerdict>& hosts) {
+  std::string text;
+  std::vector<bool> told(hosts.size(), false);
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    if (told[i]) continue;
+    std::vector<std::string> names;
+    for (std::size_t other = i; other < hosts.size(); ++other) {
+      if (hosts[other].findings != hosts[i].findings) continue;
+      told[other] = true;
+      names.push_back(fmt::format("{} (rank{} {})", hosts[other].host,
+                                  hosts[other].ranks.size() == 1 ? "" : "s",
+                                  fmt::join(hosts[other].ranks, ", ")));
+    }
+    text += fmt::format("#\n# Host{} {}:\n", names.size() == 1 ? "" : "s", fmt::join(names, "; "));
+    text += hosts[i].findings;
+  }
+  return text;
+}
+
 std::string cluster_verdict_text(const ClusterVerdict& verdict) {
   const std::size_t count = verdict.pairs.times.size();
   std::string text = fmt::format(
       "#\n# Between {} nodes over {}, beside {}; a time may be {} over the predicted one.\n"
-      "# Writes of {} one way:\n"
-      "# {:<27} {:>12} {:>12}\n",
+      "# Writes of {}, one way, and each way of both at once:\n"
+      "# {:<27} {:>12} {:>12} {:>12}\n",
       verdict.pairs.nodes, verdict.pairs.backend, verdict.pairs.scenario,
-      percent_text(verdict.tolerance), bytes_text(verdict.pairs.settings.size), "", "measured",
-      "predicted");
+      percent_text(verdict.tolerance), bytes_text(verdict.pairs.settings.size), "", "one way",
+      "both ways", "predicted");
   std::size_t failed = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    const bool pass = verdict.passes(verdict.pairs.times[i].one_way, verdict.pairs.predicted[i]);
+    const bool pass = verdict.pair_passes(i);
     if (!pass) ++failed;
     if (!pass || count <= kMostLines) text += pair_line(verdict, i);
   }
@@ -88,7 +113,15 @@ std::string cluster_verdict_json(const ClusterVerdict& verdict, const std::strin
                {"pairs", Json::array()},
                {"rings", Json::array()},
                {"pass", verdict.all_pass()},
+               {"hosts", Json::array()},
                {"notes", verdict.notes}};
+  for (const HostVerdict& host : verdict.hosts) {
+    const Json checkup = Json::parse(host.json, nullptr, false);
+    json["hosts"].push_back({{"host", host.host},
+                             {"ranks", host.ranks},
+                             {"problem", host.problem},
+                             {"checkup", checkup.is_discarded() ? Json() : checkup}});
+  }
   for (std::size_t i = 0; i < verdict.pairs.times.size(); ++i) {
     const PairTime& time = verdict.pairs.times[i];
     const Duration predicted = verdict.pairs.predicted[i];
@@ -96,8 +129,11 @@ std::string cluster_verdict_json(const ClusterVerdict& verdict, const std::strin
                              {"from", time.from},
                              {"to", time.to},
                              {"measured_us", microseconds(time.one_way)},
+                             {"both_ways_us", microseconds(time.both_ways)},
                              {"predicted_us", microseconds(predicted)},
-                             {"pass", verdict.passes(time.one_way, predicted)}});
+                             {"one_way_pass", verdict.passes(time.one_way, predicted)},
+                             {"both_ways_pass", verdict.passes(time.both_ways, predicted)},
+                             {"pass", verdict.pair_passes(i)}});
   }
   for (const RingVerdict& ring : verdict.rings) {
     json["rings"].push_back({{"nodes", ring.nodes},
@@ -106,7 +142,7 @@ std::string cluster_verdict_json(const ClusterVerdict& verdict, const std::strin
                              {"predicted_us", microseconds(ring.predicted)},
                              {"pass", verdict.passes(ring.measured, ring.predicted)}});
   }
-  return json.dump(2) + "\n";
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace gradhaul

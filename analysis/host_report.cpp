@@ -193,4 +193,10 @@ std::string host_report(const HostCheckup& checkup, const std::string& version) 
   return text;
 }
 
+std::string host_faults(const HostCheckup& checkup) {
+  std::vector<Finding> faults = checkup.findings;
+  std::erase_if(faults, [](const Finding& each) { return each.severity == Severity::kFact; });
+  return verdict(checkup) + findings_text(faults);
+}
+
 }  // namespace gradhaul

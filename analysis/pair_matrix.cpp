@@ -78,6 +78,7 @@ Json suspect_json(const Suspect& suspect) {
           {"node", or_null(suspect.node)},
           {"other", or_null(suspect.other)},
           {"leaf", or_null(suspect.leaf)},
+          {"both_ways", suspect.both_ways},
           {"share", suspect.share},
           {"text", sentence_of(suspect)}};
 }
@@ -93,11 +94,16 @@ Json pair_json(const PairMatrix& matrix, std::size_t index) {
                {"both_ways_GBps", matrix.both_ways(time) / 1e9},
                {"repeats", time.repeats},
                {"predicted_us", nullptr},
-               {"ratio", nullptr}};
+               {"ratio", nullptr},
+               {"both_ways_ratio", nullptr}};
   if (matrix.predicted.empty()) return json;
   const Duration predicted = matrix.predicted[index];
   json["predicted_us"] = microseconds(predicted);
-  json["ratio"] = static_cast<double>(time.one_way.ps) / static_cast<double>(predicted.ps);
+  const auto ratio = [&](Duration measured) {
+    return static_cast<double>(measured.ps) / static_cast<double>(predicted.ps);
+  };
+  json["ratio"] = ratio(time.one_way);
+  json["both_ways_ratio"] = ratio(time.both_ways);
   return json;
 }
 

@@ -22,7 +22,8 @@ struct PairMatrix {
   int nodes = 2;
   PairSettings settings;
   std::vector<PairTime> times;
-  // What the scenario predicts of one way, as `times`; empty: nothing is.
+  // What the scenario predicts of one way, as `times`; empty: nothing is. Links being full duplex,
+  // it is the same of each way of both.
   std::vector<Duration> predicted;
   // leaves[nic][node]; empty: not known, or all at one.
   std::vector<std::vector<int>> leaves;
@@ -45,11 +46,13 @@ struct Suspect {
   int node = -1;   // of kPair, who sends
   int other = -1;  // of kPair, who receives
   int leaf = -1;
-  double share = 0;  // the median of its slow bandwidths, of the upper quartile of all
+  double share = 0;        // the median of its slow bandwidths, of the upper quartile of all
+  bool both_ways = false;  // only when both ways go at once
 };
 
-// The widest first; what a wider one explains is not told again. One is suspect where at least
-// three quarters of its writes are slow, and at least two.
+// Of one way, then of both ways at once; of each the widest first; what a wider one explains, or
+// one way for both, is not told again. One is suspect where at least three quarters of its writes
+// are slow, and at least two.
 std::vector<Suspect> suspects_of(const PairMatrix& matrix);
 std::string sentence_of(const Suspect& suspect);
 
@@ -57,9 +60,9 @@ std::string sentence_of(const Suspect& suspect);
 std::string pair_matrix_text(const PairMatrix& matrix, const std::string& version);
 // Schema "gradhaul.pairs/1": kind "measured", version, scenario, backend, nodes, nics, size_bytes
 // (each way), tolerance; pairs (nic, from, to, one_way_us, one_way_GBps, both_ways_us,
-// both_ways_GBps of each way, repeats, predicted_us or null, ratio of predicted_us or null);
-// median_GBps, upper_quartile_GBps, worst (nic, from, to, GBps); suspects (kind, nic, node, other,
-// leaf: null where it has none; share, text); notes.
+// both_ways_GBps of each way, repeats, predicted_us or null, ratio and both_ways_ratio of
+// predicted_us or null); median_GBps, upper_quartile_GBps, worst (nic, from, to, GBps); suspects
+// (kind, nic, node, other, leaf: null where it has none; both_ways, share, text); notes.
 std::string pair_matrix_json(const PairMatrix& matrix, const std::string& version);
 
 }  // namespace gradhaul

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
+#include <tuple>
+#include <utility>
 
 #include "analysis/pair_matrix.h"
 #include "analysis/quantity_text.h"
@@ -17,10 +20,17 @@ constexpr std::size_t kFewest = 2;
 
 class SuspectSearch {
  public:
-  explicit SuspectSearch(const PairMatrix& matrix)
-      : matrix_(matrix), usual_(matrix.upper_quartile()) {
-    slow_ = slow_pairs(matrix.times, matrix.tolerance);
+  // `told`: suspects of one way, where it is of both ways.
+  SuspectSearch(const PairMatrix& matrix, Duration PairTime::*field, std::vector<Suspect> told = {})
+      : matrix_(matrix), field_(field), both_ways_(field == &PairTime::both_ways) {
+    slow_ = slow_pairs(matrix.times, field, matrix.tolerance);
     explained_.resize(slow_.size());
+    std::vector<std::int64_t> sorted;
+    for (const PairTime& time : matrix.times) sorted.push_back((time.*field).ps);
+    std::sort(sorted.begin(), sorted.end(), std::greater<>());
+    usual_ = static_cast<double>(sorted[sorted.size() * 3 / 4]);
+    found_ = std::move(told);
+    if (both_ways_) explain_by_one_way();
   }
 
   std::vector<Suspect> run() {
@@ -37,16 +47,38 @@ class SuspectSearch {
     for (std::size_t i = 0; i < slow_.size(); ++i) {
       if (!slow_[i] || explained_[i]) continue;
       const PairTime& time = matrix_.times[i];
+      // Both ways are one measurement.
+      if (both_ways_ && time.from > time.to) continue;
       found_.push_back({.kind = SuspectKind::kPair,
                         .nic = nics > 1 ? time.nic : -1,
                         .node = time.from,
                         .other = time.to,
-                        .share = matrix_.bandwidth(time) / usual_});
+                        .share = share_of(time),
+                        .both_ways = both_ways_});
     }
     return std::move(found_);
   }
 
  private:
+  double share_of(const PairTime& time) const {
+    return usual_ / static_cast<double>((time.*field_).ps);
+  }
+
+  // What is slow by itself is so with something coming the other way.
+  void explain_by_one_way() {
+    const std::vector<bool> slow = slow_pairs(matrix_.times, &PairTime::one_way, matrix_.tolerance);
+    const auto pair_of = [](const PairTime& time) {
+      return std::tuple(time.nic, std::min(time.from, time.to), std::max(time.from, time.to));
+    };
+    std::set<std::tuple<int, int, int>> told;
+    for (std::size_t i = 0; i < slow.size(); ++i) {
+      if (slow[i]) told.insert(pair_of(matrix_.times[i]));
+    }
+    for (std::size_t i = 0; i < slow.size(); ++i) {
+      explained_[i] = told.count(pair_of(matrix_.times[i])) > 0;
+    }
+  }
+
   bool concerns(const Suspect& suspect, const PairTime& time) const {
     if (suspect.nic >= 0 && time.nic != suspect.nic) return false;
     const auto leaf_of = [&](int node) {
@@ -92,10 +124,11 @@ class SuspectSearch {
     std::vector<double> shares;
     for (const std::size_t i : places) {
       explained_[i] = true;
-      if (slow_[i]) shares.push_back(matrix_.bandwidth(matrix_.times[i]) / usual_);
+      if (slow_[i]) shares.push_back(share_of(matrix_.times[i]));
     }
     std::sort(shares.begin(), shares.end());
     suspect.share = shares[shares.size() / 2];
+    suspect.both_ways = both_ways_;
     found_.push_back(suspect);
     return true;
   }
@@ -134,7 +167,9 @@ class SuspectSearch {
   }
 
   const PairMatrix& matrix_;
-  double usual_;
+  Duration PairTime::*field_;
+  bool both_ways_;
+  double usual_ = 0;  // the time that a quarter does not exceed
   std::vector<bool> slow_;
   std::vector<bool> explained_;
   std::vector<Suspect> found_;
@@ -142,15 +177,23 @@ class SuspectSearch {
 
 }  // namespace
 
-std::vector<Suspect> suspects_of(const PairMatrix& matrix) { return SuspectSearch(matrix).run(); }
+std::vector<Suspect> suspects_of(const PairMatrix& matrix) {
+  std::vector<Suspect> suspects = SuspectSearch(matrix, &PairTime::one_way).run();
+  const bool both = std::all_of(matrix.times.begin(), matrix.times.end(),
+                                [](const PairTime& time) { return time.both_ways.ps > 0; });
+  if (!both) return suspects;
+  return SuspectSearch(matrix, &PairTime::both_ways, std::move(suspects)).run();
+}
 
 std::string sentence_of(const Suspect& suspect) {
   const std::string slow = fmt::format("at {} of the upper quartile", percent_text(suspect.share));
-  const std::string by = suspect.nic >= 0 ? fmt::format(" by nic{}", suspect.nic) : "";
+  const std::string both = suspect.both_ways ? " when both ways go at once" : "";
+  const std::string by =
+      (suspect.nic >= 0 ? fmt::format(" by nic{}", suspect.nic) : std::string()) + both;
   switch (suspect.kind) {
     case SuspectKind::kRail:
-      return fmt::format("nic{} is suspect in all nodes, or the switches of its rail: {}",
-                         suspect.nic, slow);
+      return fmt::format("nic{} is suspect in all nodes{}, or the switches of its rail: {}",
+                         suspect.nic, both, slow);
     case SuspectKind::kNode:
       return fmt::format("node{} is suspect{}: what it sends and what it receives is {}",
                          suspect.node, by, slow);
@@ -159,8 +202,8 @@ std::string sentence_of(const Suspect& suspect) {
     case SuspectKind::kReceiver:
       return fmt::format("node{} is suspect{}: what it receives is {}", suspect.node, by, slow);
     case SuspectKind::kLeaf:
-      return fmt::format("leaf{} is suspect, or its uplinks: what passes them is {}", suspect.leaf,
-                         slow);
+      return fmt::format("leaf{} is suspect{}, or its uplinks: what passes them is {}",
+                         suspect.leaf, both, slow);
     case SuspectKind::kPair:
       break;
   }

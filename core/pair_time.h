@@ -20,15 +20,19 @@ struct PairTime {
   int nic = 0;
   int from = 0;  // nodes
   int to = 0;
-  Duration one_way;    // with nothing coming the other way; of all repeats the least
-  Duration both_ways;  // the same bytes going both ways at once; the same of (to, from)
-  int repeats = 0;     // how often one way was measured again, for having been slow
+  Duration one_way;  // with nothing coming the other way; of all repeats the least
+  // The same bytes going both ways at once, the least likewise; that of (to, from) too, until the
+  // slower end was done. 0: not measured.
+  Duration both_ways;
+  int repeats = 0;  // how often one way was measured again, for having been slow
 };
 
 // Slow is whose bandwidth is by more than this share below the upper quartile of all.
 inline constexpr double kSlowPair = 0.1;
 
-// Which of them are, one way; as `times`.
-std::vector<bool> slow_pairs(const std::vector<PairTime>& times, double tolerance = kSlowPair);
+// Which of them are, one way or both ways; as `times`.
+std::vector<bool> slow_pairs(const std::vector<PairTime>& times,
+                             Duration PairTime::*field = &PairTime::one_way,
+                             double tolerance = kSlowPair);
 
 }  // namespace gradhaul

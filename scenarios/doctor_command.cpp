@@ -1,11 +1,13 @@
 #include "scenarios/doctor_command.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
 
@@ -91,9 +93,61 @@ int status_of(const HostCheckup& checkup) {
   return problem ? kOutsideExpectation : kDone;
 }
 
+// This host, or the copy of another that stands for it.
+HostTold named_host(const DoctorOptions& options) {
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  HostTold told;
+  told.host = options.sysfs.empty() ? name : fmt::format("{} on {}", options.sysfs, name);
+  // Hosts may share a name, and not the number of a boot.
+  const HostTree tree("/");
+  told.identity = told.host + " " + tree.read("/proc/sys/kernel/random/boot_id").text;
+  return told;
+}
+
+void tell(const HostCheckup& checkup, const CommandContext& context, HostTold& told) {
+  told.looked = true;
+  told.findings = host_faults(checkup);
+  told.json = host_json(checkup, context.version);
+  told.problem = status_of(checkup) == kOutsideExpectation;
+}
+
 }  // namespace
 
-int run_doctor(const DoctorOptions& options, const CommandContext& context) {
+std::string HostTold::record() const {
+  const nlohmann::json json = {{"host", host},       {"identity", identity},
+                               {"looked", looked},   {"findings", findings},
+                               {"json", this->json}, {"problem", problem}};
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::optional<HostTold> HostTold::of_record(const std::string& record) {
+  const nlohmann::json json = nlohmann::json::parse(record, nullptr, false);
+  try {
+    HostTold told;
+    json.at("host").get_to(told.host);
+    json.at("identity").get_to(told.identity);
+    json.at("looked").get_to(told.looked);
+    json.at("findings").get_to(told.findings);
+    json.at("json").get_to(told.json);
+    json.at("problem").get_to(told.problem);
+    return told;
+  } catch (const nlohmann::json::exception&) {
+    return std::nullopt;
+  }
+}
+
+HostTold look_for_others(const DoctorOptions& options, const CommandContext& context, bool looks) {
+  HostTold told = named_host(options);
+  const std::optional<double> watch = parse_watch(options.watch);
+  if (!looks || (!options.watch.empty() && !watch)) return told;
+  HostCheckup checkup = check(HostTree(options.sysfs.empty() ? "/" : options.sysfs), watch);
+  checkup.source = told.host;
+  tell(checkup, context, told);
+  return told;
+}
+
+int run_doctor(const DoctorOptions& options, const CommandContext& context, HostTold* told) {
   std::optional<double> watch;
   if (!options.watch.empty() && !(watch = parse_watch(options.watch))) {
     complain(
@@ -108,6 +162,10 @@ int run_doctor(const DoctorOptions& options, const CommandContext& context) {
     const HostTree tree(options.sysfs.empty() ? "/" : options.sysfs);
     HostCheckup checkup = check(tree, watch);
     checkup.source = options.sysfs.empty() ? "this host" : options.sysfs;
+    if (told != nullptr) {
+      *told = named_host(options);
+      tell(checkup, context, *told);
+    }
     if (!options.json.empty()) write_file_whole(options.json, host_json(checkup, context.version));
     const bool drafted = !options.node_file.empty() && checkup.node.gpu_count > 0;
     if (drafted) {

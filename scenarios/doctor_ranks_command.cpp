@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "analysis/cluster_verdict.h"
+#include "scenarios/doctor_command.h"
 #include "scenarios/exit_status.h"
 #include "scenarios/guarded_command.h"
 #include "scenarios/measure_backends_command.h"
@@ -86,6 +87,29 @@ void require_plain(const MeasurePlan& plan) {
          "communication.protocol=simple make it one");
 }
 
+// Of each host what the first of its ranks that looked has found, the host of rank 0 first.
+std::vector<HostVerdict> hosts_of(const std::vector<std::string>& records) {
+  std::vector<HostVerdict> hosts;
+  std::vector<std::string> identities;
+  for (std::size_t rank = 0; rank < records.size(); ++rank) {
+    const auto told = HostTold::of_record(records[rank]);
+    if (!told) continue;
+    const auto place = std::find(identities.begin(), identities.end(), told->identity);
+    const auto number = static_cast<std::size_t>(place - identities.begin());
+    if (place == identities.end()) {
+      identities.push_back(told->identity);
+      hosts.push_back({.host = told->host});
+    }
+    HostVerdict& host = hosts[number];
+    host.ranks.push_back(static_cast<int>(rank));
+    if (!told->looked || !host.json.empty()) continue;
+    host.findings = told->findings;
+    host.json = told->json;
+    host.problem = told->problem;
+  }
+  return hosts;
+}
+
 int judge(const Measurement& measurement, bool speaks, const MeasureOptions& options) {
   if (!measurement.failures.empty()) {
     if (speaks || !options.started_by_measure) {
@@ -117,12 +141,14 @@ int examine(const DoctorRanksOptions& options, const CommandContext& context) {
   for (const Scenario& ring : rings.scenarios) {
     plan.rings.push_back({ring.cluster, ring.communication, ring.workload});
   }
+  plan.host = options.host;
   MeasuredAside aside;
   const Measurement measurement = measure_with_backend(measure, plan, aside);
   if (const int status = judge(measurement, speaks, measure); status != kDone || !speaks) {
     return status;
   }
   ClusterVerdict verdict;
+  verdict.hosts = hosts_of(aside.hosts);
   verdict.pairs = predicted_pairs(plan, *plan.pairs, aside.pairs, measurement.backend);
   verdict.tolerance = tolerance;
   for (std::size_t i = 0; i < rings.scenarios.size(); ++i) {
@@ -134,11 +160,16 @@ int examine(const DoctorRanksOptions& options, const CommandContext& context) {
   verdict.notes = plan.notes;
   verdict.notes.insert(verdict.notes.end(), rings.notes.begin(), rings.notes.end());
   verdict.notes.insert(verdict.notes.end(), measurement.notes.begin(), measurement.notes.end());
-  const bool printed = print(cluster_verdict_text(verdict));
+  // Rank 0 has told of its own host at length.
+  const std::vector<HostVerdict> others(verdict.hosts.begin() + (verdict.hosts.empty() ? 0 : 1),
+                                        verdict.hosts.end());
+  const bool printed = print(hosts_text(others) + cluster_verdict_text(verdict));
   if (!printed) complain("standard output could not be written");
   const auto text = [&] { return cluster_verdict_json(verdict, context.version); };
   if (!write_texts({measure.json, ""}, text, text) || !printed) return kRunFailed;
-  return verdict.all_pass() ? kDone : kOutsideExpectation;
+  const bool problem = std::any_of(verdict.hosts.begin(), verdict.hosts.end(),
+                                   [](const HostVerdict& host) { return host.problem; });
+  return verdict.all_pass() && !problem ? kDone : kOutsideExpectation;
 }
 
 }  // namespace

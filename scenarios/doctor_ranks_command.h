@@ -13,9 +13,11 @@ namespace gradhaul {
 struct DoctorRanksOptions {
   MeasureOptions measure;  // who runs, over what, beside which scenario; no backend: nothing is run
   std::string tolerance = "10%";
+  std::string host;  // HostTold::record() of this rank's host, for rank 0
 };
 
-// The exit status: 3 where one is slower than that.
+// What was found on the other hosts is printed too. The exit status: 3 where one is slower than
+// that, or a host has a problem.
 int run_doctor_ranks(const DoctorRanksOptions& options, const CommandContext& context);
 
 }  // namespace gradhaul

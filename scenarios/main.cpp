@@ -44,8 +44,8 @@ ProgressMode progress_mode(const std::string& word) {
   return word == "off" ? ProgressMode::kOff : ProgressMode::kAuto;
 }
 
-// This host's checklist, where this is not a rank that only helps; then what lies between hosts.
-int run_doctor_of_all(const CommandLine& line, const CommandContext& context) {
+// This host's checklist; then, of a rank, what lies between hosts, with what all others found.
+int run_doctor_of_all(CommandLine& line, const CommandContext& context) {
   const MeasureOptions& measure = line.doctor_ranks.measure;
   const bool with_ranks = !measure.backend.empty();
   if (!with_ranks && (!measure.scenario.empty() || measure.ranks || measure.rank)) {
@@ -54,8 +54,15 @@ int run_doctor_of_all(const CommandLine& line, const CommandContext& context) {
   }
   const bool helps = measure.started_by_measure || measure.rank.value_or(0) > 0 ||
                      (measure.launched && measure.launched->rank > 0);
-  const int host = with_ranks && helps ? kDone : run_doctor(line.doctor, context);
+  HostTold told;
+  int host = kDone;
+  if (with_ranks && helps) {
+    told = look_for_others(line.doctor, context, !measure.started_by_measure);
+  } else {
+    host = run_doctor(line.doctor, context, &told);
+  }
   if (!with_ranks || (host != kDone && host != kOutsideExpectation)) return host;
+  line.doctor_ranks.host = told.record();
   const int between = run_doctor_ranks(line.doctor_ranks, context);
   return between == kDone ? host : between;
 }

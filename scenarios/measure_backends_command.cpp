@@ -100,6 +100,7 @@ Measurement measure_threads(const MeasureOptions& options, const MeasurePlan& pl
     if (rank == 0) result = std::move(measured);
   };
   std::vector<std::thread> threads;
+  if (!plan.host.empty()) aside.hosts = {plan.host};
   for (int rank = 1; rank < plan.ranks; ++rank) threads.emplace_back(run_rank, rank);
   run_rank(0);
   for (std::thread& thread : threads) thread.join();
@@ -144,6 +145,7 @@ class ProcessRank {
 
   Measurement run(MeasuredAside& aside) {
     const std::unique_ptr<TcpExchange> exchange = meet();
+    if (!plan_.host.empty()) aside.hosts = told_by_all(*exchange);
     MeasureRequest request = request_of(options_, plan_, interrupted_);
     request.pair_times = &aside.pairs;
     request.ring_times = &aside.rings;
@@ -191,6 +193,18 @@ class ProcessRank {
       children_.emplace(options_.arguments, plan_.ranks, text_of(local_address(listener)));
     }
     return TcpExchange::host(std::move(listener), settings);
+  }
+
+  std::vector<std::string> told_by_all(Exchange& exchange) const {
+    try {
+      std::vector<std::string> all;
+      for (const auto& one : exchange.all_gather(std::as_bytes(std::span(plan_.host)))) {
+        all.push_back(text_of(one));
+      }
+      return all;
+    } catch (const ExchangeError& error) {
+      throw RendezvousFailed(error.what());
+    }
   }
 
   std::unique_ptr<EndpointMaker> make_endpoints(TcpExchange& exchange) {

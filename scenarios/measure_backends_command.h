@@ -29,6 +29,7 @@ struct MeasuredAside {
   std::vector<PairTime> pairs;
   std::vector<Duration> rings;
   Calibration calibration;
+  std::vector<std::string> hosts;  // MeasurePlan::host of each rank; of ranks that are threads, one
 };
 
 // Throws ConfigError where there is no such backend, RanksDisagree and RendezvousFailed before

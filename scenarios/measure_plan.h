@@ -36,6 +36,7 @@ struct MeasurePlan {
   std::optional<PairSettings> pairs;               // instead of the collective
   std::vector<RingSettings> rings;                 // after the pairs
   std::optional<CalibrationSettings> calibration;  // likewise
+  std::string host;  // what this rank tells the others of its host; empty: nobody tells
   // Where plans are chosen: for each size its own.
   std::vector<Communication> chosen;
   // What must be the same on all ranks.

@@ -21,6 +21,15 @@ Pairs turned(const Pairs& pairs) {
   return other;
 }
 
+// What of a round writes at once.
+std::vector<Pairs> together(const Pairs& there, Duration PairTime::*field) {
+  const Pairs back = turned(there);
+  if (field == &PairTime::one_way) return {there, back};
+  Pairs both = there;
+  both.insert(both.end(), back.begin(), back.end());
+  return {both};
+}
+
 class PairMeasurement {
  public:
   PairMeasurement(const MeasureRequest& request, const RankResources& rank)
@@ -34,7 +43,8 @@ class PairMeasurement {
       }
     }
     for (int again = 0; again < kRepeats; ++again) {
-      if (!run_slow_again()) return false;
+      if (!run_slow_again(&PairTime::one_way) || !run_slow_again(&PairTime::both_ways))
+        return false;
     }
     return true;
   }
@@ -47,17 +57,18 @@ class PairMeasurement {
 
  private:
   bool run_round(int nic, const Pairs& pairs) {
-    const Pairs back = turned(pairs);
-    Pairs both = pairs;
-    both.insert(both.end(), back.begin(), back.end());
-    return run_stream(nic, pairs, &PairTime::one_way) &&
-           run_stream(nic, back, &PairTime::one_way) && run_stream(nic, both, &PairTime::both_ways);
+    for (const auto field : {&PairTime::one_way, &PairTime::both_ways}) {
+      for (const Pairs& each : together(pairs, field)) {
+        if (!run_stream(nic, each, field)) return false;
+      }
+    }
+    return true;
   }
 
-  // The same rounds, one way, as far as one in them is slow: all ranks know the same times.
-  bool run_slow_again() {
+  // The same rounds as far as one in them is slow: all ranks know the same times.
+  bool run_slow_again(Duration PairTime::*field) {
     const std::vector<PairTime> all = times();
-    const std::vector<bool> slow = slow_pairs(all);
+    const std::vector<bool> slow = slow_pairs(all, field);
     const auto is_slow = [&](int nic, const std::pair<int, int>& pair) {
       for (std::size_t i = 0; i < all.size(); ++i) {
         if (slow[i] && all[i].nic == nic && all[i].from == pair.first && all[i].to == pair.second) {
@@ -68,10 +79,10 @@ class PairMeasurement {
     };
     for (int nic = 0; nic < request_.pairs->nics; ++nic) {
       for (const Pairs& there : tournament(request_.cluster.nodes)) {
-        for (const Pairs& pairs : {there, turned(there)}) {
+        for (const Pairs& pairs : together(there, field)) {
           const bool any = std::any_of(pairs.begin(), pairs.end(),
                                        [&](const auto& pair) { return is_slow(nic, pair); });
-          if (any && !run_stream(nic, pairs, &PairTime::one_way)) return false;
+          if (any && !run_stream(nic, pairs, field)) return false;
         }
       }
     }
@@ -109,7 +120,7 @@ class PairMeasurement {
         continue;
       }
       time.*field = std::min(time.*field, median);
-      ++time.repeats;
+      if (field == &PairTime::one_way) ++time.repeats;
     }
     return true;
   }

@@ -48,5 +48,23 @@ TEST(ClusterVerdict, FailsBeyondIt) {
   EXPECT_EQ(json["rings"][0]["pass"], false);
 }
 
+// 100 us one way, and with something coming the other way more than a tenth longer.
+TEST(ClusterVerdict, JudgesBothWaysToo) {
+  ClusterVerdict verdict = verdict_of(100_us, 10_us);
+  verdict.pairs.times[0].both_ways = verdict.pairs.times[1].both_ways = 120_us;
+  EXPECT_FALSE(verdict.all_pass());
+  EXPECT_THAT(cluster_verdict_text(verdict), HasSubstr("0 of 2 pairs pass"));
+  const auto json = nlohmann::json::parse(cluster_verdict_json(verdict, "1"));
+  EXPECT_EQ(json["pairs"][0]["one_way_pass"], true);
+  EXPECT_EQ(json["pairs"][0]["both_ways_pass"], false);
+}
+
+TEST(ClusterVerdict, TellsHostsThatAreAlikeTogether) {
+  const std::string text = hosts_text(
+      {{"a", {0, 1}, "fine\n", "{}"}, {"b", {2}, "a fault\n", "{}"}, {"c", {3}, "fine\n", "{}"}});
+  EXPECT_THAT(text, HasSubstr("# Hosts a (ranks 0, 1); c (rank 3):\nfine\n"));
+  EXPECT_THAT(text, HasSubstr("# Host b (rank 2):\na fault\n"));
+}
+
 }  // namespace
 }  // namespace gradhaul

@@ -48,6 +48,30 @@ TEST(PairSuspects, AreNoneWhereAllAreAlike) {
               IsEmpty());
 }
 
+// One way all are alike; both ways at once, whatever node 2 takes part in takes twice as long.
+TEST(PairSuspects, AreFoundWhereOnlyBothWaysAtOnceAreSlow) {
+  PairMatrix matrix = matrix_of(4, 1, [](int, int, int) { return 1; });
+  for (PairTime& time : matrix.times) {
+    if (time.from == 2 || time.to == 2) time.both_ways = time.both_ways * 2;
+  }
+  EXPECT_THAT(suspects(matrix),
+              ElementsAre("node2 is suspect when both ways go at once: what it sends and what it "
+                          "receives is at 50 % of the upper quartile"));
+  // A pair is told once, not each way.
+  matrix = matrix_of(4, 1, [](int, int, int) { return 1; });
+  for (PairTime& time : matrix.times) {
+    if (time.from + time.to == 1) time.both_ways = time.both_ways * 2;
+  }
+  EXPECT_THAT(suspects(matrix), ElementsAre("node0 to node1 when both ways go at once is slow by "
+                                            "itself: at 50 % of the upper quartile"));
+  // What one way explains is not told again.
+  matrix = matrix_of(4, 1, [](int, int a, int b) { return a == 0 && b == 1 ? 2 : 1; });
+  for (PairTime& time : matrix.times) {
+    if (time.from + time.to == 1) time.both_ways = time.both_ways * 2;
+  }
+  EXPECT_THAT(suspects(matrix), testing::SizeIs(1));
+}
+
 TEST(PairSuspects, AreNodesWhoseRowsAndColumnsAreSlow) {
   EXPECT_THAT(
       suspects(matrix_of(4, 1, [](int, int a, int b) { return a == 2 || b == 2 ? 2 : 1; })),

@@ -2,12 +2,16 @@
 
 #include <filesystem>
 
+#include "tests/backends/sample_machines.h"
+#include "tests/program/background_program.h"
 #include "tests/program/measure_runs.h"
 
 namespace gradhaul {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 // A host of which nothing can be seen, and four ranks beside a wire of that rate.
 ProgramRun doctor(const std::string& rate, const std::vector<std::string>& options) {
@@ -44,6 +48,65 @@ TEST(DoctorBetweenHosts, FailsWhereItIsSlower) {
   EXPECT_EQ(run.status, 3) << run.err;
   EXPECT_THAT(run.out, HasSubstr("0 of 12 pairs pass"));
   EXPECT_THAT(run.out, HasSubstr("FAIL"));
+}
+
+// Rank by rank, each beside a host of its own, as a launcher starts them; rank 1's has a port that
+// no subnet manager has brought up.
+TEST(DoctorBetweenHosts, TellsWhatIsFoundOnEachOfThem) {
+  const auto healthy = dgx_a100();
+  const auto broken = hgx_h100();
+  broken->write("/sys/class/infiniband/mlx5_0/ports/1/state", "2: INIT\n");
+  const std::string json_file = temporary_file("check.json");
+  const std::string rendezvous = free_rendezvous();
+  const auto arguments = [&](int rank, const std::string& host) {
+    return std::vector<std::string>{"doctor",
+                                    "ideal-ring",
+                                    "--sysfs=" + host,
+                                    "--set=workload.size=64KiB",
+                                    "--set=cluster.network.switch.latency=0ns",
+                                    "--set=cluster.network.link=1Mb/s",
+                                    "--tolerance=100%",
+                                    "--backend=tcp",
+                                    "--ranks=3",
+                                    "--rank=" + std::to_string(rank),
+                                    "--rendezvous=" + rendezvous,
+                                    "--timeout=60s"};
+  };
+  BackgroundProgram second("second", arguments(1, broken->root()));
+  BackgroundProgram third("third", arguments(2, broken->root()));
+  std::vector<std::string> first = arguments(0, healthy->root());
+  first.insert(first.end(), {"--ranks-json", json_file});
+  const ProgramRun run = run_program(first);
+  // All pairs pass; a host has a problem.
+  EXPECT_EQ(run.status, 3) << run.err << run.out;
+  EXPECT_THAT(run.out, HasSubstr("6 of 6 pairs pass"));
+  EXPECT_THAT(run.out, HasSubstr("(ranks 1, 2):\n1 problem, 0 warnings"));
+  EXPECT_THAT(run.out, HasSubstr("PROBLEM port-no-subnet-manager"));
+  for (BackgroundProgram* rank : {&second, &third}) {
+    const ProgramRun helped = rank->end();
+    EXPECT_EQ(helped.status, 0) << helped.err;
+    EXPECT_EQ(helped.out, "");
+  }
+  const auto json = nlohmann::json::parse(text_of(json_file));
+  EXPECT_EQ(json["pass"], true);
+  ASSERT_EQ(json["hosts"].size(), 2U);
+  EXPECT_THAT(json["hosts"][0]["ranks"], ElementsAre(0));
+  EXPECT_EQ(json["hosts"][0]["problem"], false);
+  EXPECT_THAT(json["hosts"][1]["ranks"], ElementsAre(1, 2));
+  EXPECT_EQ(json["hosts"][1]["problem"], true);
+  EXPECT_EQ(json["hosts"][1]["checkup"]["findings"][0]["id"], "port-no-subnet-manager");
+}
+
+// Ranks that rank 0 started are on its host, and nobody looks at it twice.
+TEST(DoctorBetweenHosts, LooksAtAHostOnce) {
+  const std::string json_file = temporary_file("check.json");
+  const ProgramRun run = doctor(
+      "1Mb/s", {"--backend=tcp", "--ranks=2", "--tolerance=100%", "--ranks-json", json_file});
+  EXPECT_EQ(run.status, 0) << run.err << run.out;
+  EXPECT_THAT(run.out, Not(HasSubstr("# Host ")));
+  const auto json = nlohmann::json::parse(text_of(json_file));
+  ASSERT_EQ(json["hosts"].size(), 1U);
+  EXPECT_THAT(json["hosts"][0]["ranks"], ElementsAre(0, 1));
 }
 
 TEST(DoctorBetweenHosts, TakesABackendAndAScenario) {
