@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "analysis/csv_field.h"
 #include "analysis/input_error.h"
 #include "analysis/json_text.h"
 #include "analysis/quantity_text.h"
@@ -128,6 +129,23 @@ std::string ladder_json_text(const Ladder& ladder, const std::string& version) {
   }
   json["notes"] = ladder.notes;
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string ladder_csv(const Ladder& ladder) {
+  std::string text =
+      "kind,rung,size_bytes,carried_bytes,time_us,bandwidth_GBps,of_below,missing,iterations,"
+      "min_us,p50_us,p99_us\n";
+  for (std::size_t i = 0; i < ladder.rows.size(); ++i) {
+    text += ladder.predicted ? "predicted" : "measured";
+    const Json row = row_json(ladder.rows, i);
+    for (const Json& value : row) {
+      text += ",";
+      if (value.is_string()) text += csv_field(value.get<std::string>());
+      if (value.is_number()) text += value.dump();
+    }
+    text += "\n";
+  }
+  return text;
 }
 
 bool is_ladder_json(const nlohmann::json& json) {

@@ -38,6 +38,9 @@ std::optional<double> share_of_below(const std::vector<LadderRow>& rows, std::si
 
 std::string ladder_json_text(const Ladder& ladder, const std::string& version);
 
+// The same rows as CSV (RFC 4180), with a head; what is not there is an empty field.
+std::string ladder_csv(const Ladder& ladder);
+
 bool is_ladder_json(const nlohmann::json& json);
 // Nothing where the file at `path` cannot be opened or is none. Throws InputError where it is one,
 // and a key is missing or of the wrong kind.

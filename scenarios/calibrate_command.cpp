@@ -162,8 +162,8 @@ bool write_files(const CalibrateOptions& options, const MeasurePlan& plan,
     if (!path.empty()) write_file_whole(path, text);
   };
   try {
-    write(options.nic, device_file_text(calibrated.nic, origin));
-    write(options.gpu, device_file_text(calibrated.gpu, origin));
+    write(options.nic, device_file_text(calibrated.nic, origin, options.base));
+    write(options.gpu, device_file_text(calibrated.gpu, origin, options.gpu_base));
     write(options.scenario, calibrated_scenario_text(cluster, origin));
     write(options.measure.json, calibration_json(record, context.version));
   } catch (const FileError& error) {

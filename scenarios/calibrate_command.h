@@ -22,6 +22,9 @@ struct CalibrateOptions {
   std::string nic;
   std::string gpu;
   std::string scenario;
+  // The devices over which the first two stand; empty: none.
+  std::string base;
+  std::string gpu_base;
 };
 
 // The exit status.

@@ -130,14 +130,15 @@ std::string comment_text(std::string text) {
   return text;
 }
 
-std::string head_text(const CalibrationOrigin& origin) {
+std::string head_text(const CalibrationOrigin& origin, const std::string& base = {}) {
   std::string text =
       fmt::format("# Measured by gradhaul {} calibrate over {} on {}, {}.\n", origin.version,
                   origin.backend, comment_text(origin.host), origin.date);
   for (const std::string& fact : origin.facts) text += "# " + comment_text(fact) + "\n";
   return text +
          "# Each value is a median; between its `estimates` lie eight of ten repetitions. What is\n"
-         "# not here was not measured, and is left to its default.\n";
+         "# not here was not measured, and is " +
+         (base.empty() ? "left to its default.\n" : "the base's.\n");
 }
 
 const CalibratedValue* find(const CalibratedDevice& device, const std::string& key) {
@@ -227,11 +228,20 @@ GpuModel gpu_model_of(const CalibratedDevice& gpu) {
   return model;
 }
 
-std::string device_file_text(const CalibratedDevice& device, const CalibrationOrigin& origin) {
-  std::string text = head_text(origin);
+std::string device_file_text(const CalibratedDevice& device, const CalibrationOrigin& origin,
+                             const std::string& base) {
+  std::string text = head_text(origin, base);
   if (const CalibratedValue* const rate = find(device, "rate")) {
     text += fmt::format("# A network's link has to be no faster: --set cluster.network.link={}\n",
                         text_of(*rate, rate->value));
+  }
+  if (!base.empty()) text += "base: " + base + "\n";
+  // A write was measured as a whole: what the base says of its parts would come on top.
+  if (!base.empty() && find(device, "transmit_latency") != nullptr) {
+    text += "# Both latencies hold these too.\n";
+    for (const char* const part : {"post", "doorbell", "wqe_fetch", "completion"}) {
+      text += fmt::format("{}: 0ns\n", part);
+    }
   }
   return text + mapping_text(device, "");
 }

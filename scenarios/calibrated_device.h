@@ -51,7 +51,9 @@ struct CalibrationOrigin {
   std::vector<std::string> facts;
 };
 
-std::string device_file_text(const CalibratedDevice& device, const CalibrationOrigin& origin);
+// `base`: the device that it stands over, by name or path; empty: none.
+std::string device_file_text(const CalibratedDevice& device, const CalibrationOrigin& origin,
+                             const std::string& base = {});
 
 // Two nodes, or as many, with these devices and a network that costs nothing more.
 struct CalibratedCluster {

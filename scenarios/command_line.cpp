@@ -117,8 +117,7 @@ void add_predict(CLI::App& app, CommandLine& line) {
   add_progress(command, line);
   add_trace(command, line.predict.trace);
   add_capture(command, line.predict.capture);
-  add_ladder(command, line.predict.ladder,
-             {"--csv", "--plot", "--uncertainty", "--trace", "--pcap"});
+  add_ladder(command, line.predict.ladder, {"--plot", "--uncertainty", "--trace", "--pcap"});
 }
 
 void add_explain(CLI::App& app, CommandLine& line) {
@@ -209,7 +208,7 @@ void add_measure(CLI::App& app, CommandLine& line) {
       ->type_name("N");
   command->add_option("--json", measure.json, "Write the result file")->type_name("FILE");
   command->add_option("--csv", measure.csv, "Write the rows")->type_name("FILE");
-  add_ladder(command, measure.ladder, {"--csv"});
+  add_ladder(command, measure.ladder, {});
   command
       ->add_flag("--pairs", measure.pairs,
                  "Writes between all pairs of nodes instead, in rounds: a matrix, and who is "
@@ -258,6 +257,14 @@ void add_calibrate(CLI::App& app, CommandLine& line) {
       ->add_option("--write-scenario", calibrate.scenario,
                    "Write a scenario of as many nodes with both")
       ->type_name("FILE");
+  command
+      ->add_option("--base", calibrate.base,
+                   "The model over which the NIC's file stands, as connectx-7: it says the rest")
+      ->type_name("MODEL")
+      ->needs(command->get_option("--write"));
+  command->add_option("--gpu-base", calibrate.gpu_base, "Likewise of the GPU's file")
+      ->type_name("MODEL")
+      ->needs(command->get_option("--write-gpu"));
   command->add_option("--json", calibrate.measure.json, "Write all samples")->type_name("FILE");
   command->footer(
       "Values are medians and say between what they lie; what was not measured is left out.");
@@ -359,31 +366,6 @@ void add_doctor(CLI::App& app, CommandLine& line) {
       "As root it sees more: PCIe settings and ACS, queue pairs. It changes nothing.");
 }
 
-void add_import(CLI::App& app, CommandLine& line) {
-  CLI::App* command =
-      app.add_subcommand("import", "What another tool knows of a machine, as a node file");
-  command
-      ->add_option(
-          "KIND", line.import.kind,
-          "nccl-topology (what NCCL wrote to NCCL_TOPO_DUMP_FILE), lstopo (lstopo --of xml "
-          "--whole-io) or nvidia-smi (nvidia-smi topo -m): a node; nccl-graph "
-          "(NCCL_GRAPH_DUMP_FILE): the communication of a scenario, with NCCL's rings")
-      ->required();
-  command
-      ->add_option("FILE", line.import.file,
-                   "What to read; the node, or the communication, goes to standard output")
-      ->required();
-  command->add_option("--gpu", line.import.gpu, "The model of its GPUs, as h100-sxm")
-      ->type_name("MODEL");
-  command->add_option("--nic", line.import.nic, "The model of its NICs, as connectx-7")
-      ->type_name("MODEL");
-  command
-      ->add_option("--nodes", line.import.nodes,
-                   "Of nccl-graph: how many nodes the rings join, each as the one of the file")
-      ->check(CLI::Range(1, 4096))
-      ->type_name("N");
-}
-
 }  // namespace
 
 void add_commands(CLI::App& app, CommandLine& line) {
@@ -397,7 +379,7 @@ void add_commands(CLI::App& app, CommandLine& line) {
   add_show(app, line);
   add_check(app, line);
   add_doctor(app, line);
-  add_import(app, line);
+  add_import(app, line.import);
 }
 
 }  // namespace gradhaul

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <sstream>
@@ -117,6 +118,31 @@ int import_file(const ImportOptions& options, const CommandContext& context) {
 }
 
 }  // namespace
+
+void add_import(CLI::App& app, ImportOptions& options) {
+  CLI::App* command =
+      app.add_subcommand("import", "What another tool knows of a machine, as a node file");
+  command
+      ->add_option(
+          "KIND", options.kind,
+          "nccl-topology (what NCCL wrote to NCCL_TOPO_DUMP_FILE), lstopo (lstopo --of xml "
+          "--whole-io) or nvidia-smi (nvidia-smi topo -m): a node; nccl-graph "
+          "(NCCL_GRAPH_DUMP_FILE): the communication of a scenario, with NCCL's rings")
+      ->required();
+  command
+      ->add_option("FILE", options.file,
+                   "What to read; the node, or the communication, goes to standard output")
+      ->required();
+  command->add_option("--gpu", options.gpu, "The model of its GPUs, as h100-sxm")
+      ->type_name("MODEL");
+  command->add_option("--nic", options.nic, "The model of its NICs, as connectx-7")
+      ->type_name("MODEL");
+  command
+      ->add_option("--nodes", options.nodes,
+                   "Of nccl-graph: how many nodes the rings join, each as the one of the file")
+      ->check(CLI::Range(1, 4096))
+      ->type_name("N");
+}
 
 int run_import(const ImportOptions& options, const CommandContext& context) {
   return guarded([&] { return import_file(options, context); });

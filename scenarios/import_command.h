@@ -7,6 +7,10 @@
 
 #include "scenarios/command_context.h"
 
+namespace CLI {
+class App;
+}
+
 namespace gradhaul {
 
 struct ImportOptions {
@@ -16,6 +20,9 @@ struct ImportOptions {
   std::string nic;
   int nodes = 0;  // of nccl-graph; 0: not said
 };
+
+// The subcommand, with its options.
+void add_import(CLI::App& app, ImportOptions& options);
 
 // To standard output. The exit status.
 int run_import(const ImportOptions& options, const CommandContext& context);

@@ -92,11 +92,14 @@ Ladder measured_ladder(const Scenario& scenario, const Measurement& measurement)
   return ladder;
 }
 
-bool tell_ladder(const Ladder& ladder, const std::string& json, const CommandContext& context) {
+bool tell_ladder(const Ladder& ladder, const std::string& json, const std::string& csv,
+                 const CommandContext& context) {
   const bool printed = print(ladder_text(ladder, context.version));
   if (!printed) complain("standard output could not be written");
-  const auto text = [&] { return ladder_json_text(ladder, context.version); };
-  return write_texts({json, ""}, text, text) && printed;
+  const bool written = write_texts(
+      {json, csv}, [&] { return ladder_json_text(ladder, context.version); },
+      [&] { return ladder_csv(ladder); });
+  return written && printed;
 }
 
 std::optional<int> compare_ladder_files(const CompareOptions& options, double tolerance,

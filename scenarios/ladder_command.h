@@ -22,9 +22,10 @@ Ladder predicted_ladder(const Scenario& scenario, const PredictionRequest& reque
                         const Prediction& whole);
 Ladder measured_ladder(const Scenario& scenario, const Measurement& measurement);
 
-// Prints it, and writes it where `json` names a file. Whether both could be done; complains where
-// not.
-bool tell_ladder(const Ladder& ladder, const std::string& json, const CommandContext& context);
+// Prints it, and writes it where `json` and `csv` name files. Whether all could be done; complains
+// where not.
+bool tell_ladder(const Ladder& ladder, const std::string& json, const std::string& csv,
+                 const CommandContext& context);
 
 struct CompareOptions;
 // The exit status; nothing where the files are not both ladders. Throws InputError, Incomparable,

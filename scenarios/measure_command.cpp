@@ -151,7 +151,8 @@ int measure_scenario(const MeasureOptions& options, const CommandContext& contex
   tell_choices(plan, weighed, measurement);
   if (options.ladder) {
     const Ladder ladder = measured_ladder(plan.scenario, measurement);
-    return tell_ladder(ladder, options.json, context) ? judge(plan, measurement) : kRunFailed;
+    return tell_ladder(ladder, options.json, options.csv, context) ? judge(plan, measurement)
+                                                                   : kRunFailed;
   }
   const RunDescription run = describe_run(plan.scenario.cluster, plan.scenario.communication,
                                           plan.scenario.name, context.version);

@@ -17,6 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr int kDeepestBase = 8;
+
 struct ReferencePath {
   std::string_view path;
   std::string_view kind;
@@ -40,6 +42,19 @@ std::string_view singular(std::string_view kind) {
   if (kind.empty()) return "scenario";
   kind.remove_suffix(1);
   return kind;
+}
+
+// What `base` says and `value` does not, its name apart; mappings within them likewise.
+void lay_over(const TreeNode& base, TreeNode& value) {
+  for (const TreeNode& child : base.children) {
+    if (child.key == "name") continue;
+    TreeNode* const own = value.find(child.key);
+    if (own == nullptr) {
+      value.children.push_back(child);
+    } else if (own->kind == TreeNode::Kind::kMapping && child.kind == TreeNode::Kind::kMapping) {
+      lay_over(child, *own);
+    }
+  }
 }
 
 bool is_there(const fs::path& path) {
@@ -84,7 +99,37 @@ std::string_view Library::kind_at(std::string_view path) {
 }
 
 void Library::resolve(TreeNode& value, std::string_view kind, Problems& problems) const {
-  if (value.kind != TreeNode::Kind::kScalar) return;
+  resolve(value, kind, 0, problems);
+}
+
+void Library::resolve(TreeNode& value, std::string_view kind, int depth, Problems& problems) const {
+  if (value.kind == TreeNode::Kind::kScalar) load(value, kind, problems);
+  TreeNode* const named = value.find("base");
+  if (value.kind != TreeNode::Kind::kMapping || named == nullptr) return;
+  TreeNode base = *named;
+  value.erase("base");
+  if (base.kind != TreeNode::Kind::kScalar) {
+    problems.add(base.location, fmt::format("base: the name or the path of a {}, over which the "
+                                            "other keys stand",
+                                            singular(kind)));
+    return;
+  }
+  if (depth == kDeepestBase) {
+    problems.add(base.location, fmt::format("base: more than {} files, each over the next; does "
+                                            "one name itself?",
+                                            kDeepestBase));
+    return;
+  }
+  resolve(base, kind, depth + 1, problems);
+  if (base.kind == TreeNode::Kind::kMapping) {
+    lay_over(base, value);
+  } else {
+    value.kind = TreeNode::Kind::kBroken;
+  }
+}
+
+// In place of a name.
+void Library::load(TreeNode& value, std::string_view kind, Problems& problems) const {
   const std::string name = value.text;
   const Location asked_by = value.location;
   value.kind = TreeNode::Kind::kBroken;

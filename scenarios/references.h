@@ -28,12 +28,16 @@ class Library {
 
   // The kind of thing that the value at this dotted path of a scenario may name; empty: none.
   static std::string_view kind_at(std::string_view path);
-  // Puts the tree of the file that `value` names in its place; a value that is no name stays.
+  // Puts the tree of the file that `value` names in its place; a value that is no name stays. A
+  // mapping, in a file or not, may name another by `base`: what it says itself stands over that.
   void resolve(TreeNode& value, std::string_view kind, Problems& problems) const;
   // The same for everything in a scenario that can be named.
   void resolve_all(TreeNode& scenario, Problems& problems) const;
 
  private:
+  void resolve(TreeNode& value, std::string_view kind, int depth, Problems& problems) const;
+  void load(TreeNode& value, std::string_view kind, Problems& problems) const;
+
   std::filesystem::path folder_;
 };
 

@@ -91,7 +91,21 @@ TEST(Ladder, SaysWhereThereIsNone) {
   EXPECT_THAT(open.err, HasSubstr("still to be chosen"));
   const ProgramRun jobs = run_program({"predict", "two-jobs-packed", "--ladder"});
   EXPECT_EQ(jobs.status, 2);
-  EXPECT_EQ(run_program({"predict", "quick", "--ladder", "--csv", "x.csv"}).status, 2);
+  EXPECT_EQ(run_program({"predict", "quick", "--ladder", "--plot", "x.svg"}).status, 2);
+}
+
+TEST(Ladder, IsWrittenAsCsvToo) {
+  const std::string csv = temporary_file("ladder.csv");
+  std::vector<std::string> arguments = predict_ladder(temporary_file("ladder.json"));
+  arguments.insert(arguments.end(), {"--csv", csv});
+  const ProgramRun run = run_program(arguments);
+  ASSERT_EQ(run.status, 0) << run.err;
+  const std::string text = text_of(csv);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 6);
+  EXPECT_EQ(text.find("kind,rung,size_bytes,carried_bytes,time_us,bandwidth_GBps,"), 0U);
+  // 4 MiB over 4 ranks and 2 channels on one NIC: steps of 1 MiB.
+  EXPECT_THAT(text, HasSubstr("\npredicted,link,4194304,1048576,"));
+  EXPECT_THAT(text, HasSubstr("\npredicted,collective,4194304,6291456,"));
 }
 
 }  // namespace
