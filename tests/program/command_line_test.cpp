@@ -34,14 +34,6 @@ TEST(CommandLine, NothingIsNotEnough) {
   }
 }
 
-TEST(CommandLine, WhatOtherVersionsImportIsToldOf) {
-  for (const char* kind : {"nccl-graph", "lstopo", "nvidia-smi"}) {
-    const ProgramRun run = run_program({"import", kind, "file"});
-    EXPECT_EQ(run.status, 2) << kind;
-    EXPECT_THAT(run.err, HasSubstr("not available in this version; it has nccl-topology"));
-  }
-}
-
 TEST(CommandLine, UnknownVerbsAreGuessed) {
   const ProgramRun run = run_program({"perdict", "quick"});
   EXPECT_EQ(run.status, 2);
