@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Builds gradhaul and its benchmarks, lays it beside ns-3, SMPI and memcpy, measures how the cost of
-# a prediction grows, and prints one table of what came out (also in OUT/benchmarks.md, with
-# OUT/growth.{png,svg,csv}). About five minutes on a quiet machine; other load shows in the figures.
+# Builds gradhaul and its benchmarks, lays it beside ns-3, SMPI, memcpy, iperf3 and, in a guest,
+# ib_write_bw, measures how the cost of a prediction grows, and prints one table of what came out
+# (also in OUT/benchmarks.md, with OUT/growth.{png,svg,csv}). About ten minutes on a quiet machine;
+# other load shows in the figures.
 #   --quick       about a minute: smaller messages, fewer points; ns-3's 1 GiB is extrapolated
 #   --out FOLDER  where table and picture go (default: build/release/bench)
 set -euo pipefail
