@@ -23,6 +23,10 @@ class Endpoint : public Transport {
   // there was anything. Never blocks.
   virtual bool poll(CompletionSink& sink) = 0;
 
+  // Before a run, on all ranks before any of them writes: nothing is under way, and the next write
+  // of each connection goes into its first slot.
+  virtual void restart() {}
+
   // Gives the core away until poll() may have something to deliver, but not for longer than this.
   // Returns at once where that cannot be told; whoever calls it then just goes on polling.
   virtual void wait(std::chrono::microseconds /*most*/) {}

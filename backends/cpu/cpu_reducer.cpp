@@ -8,6 +8,12 @@
 namespace gradhaul {
 namespace {
 
+bool same_or_apart(std::span<const std::byte> a, std::span<const std::byte> b) {
+  return a.data() == b.data() || a.data() + a.size() <= b.data() || b.data() + b.size() <= a.data();
+}
+
+}  // namespace
+
 ElementOperation operation_of(const ReduceRequest& request) {
   const bool divides = request.divisor > 1;
   switch (request.reduction) {
@@ -25,12 +31,6 @@ ElementOperation operation_of(const ReduceRequest& request) {
   }
   assertion_failed("reduction is one of Reduction", __FILE__, __LINE__, "no such reduction");
 }
-
-bool same_or_apart(std::span<const std::byte> a, std::span<const std::byte> b) {
-  return a.data() == b.data() || a.data() + a.size() <= b.data() || b.data() + b.size() <= a.data();
-}
-
-}  // namespace
 
 CpuReducer::CpuReducer(const HostMemory& memory, InstructionSet set)
     : memory_(memory), kernels_(element_kernels(set)) {}

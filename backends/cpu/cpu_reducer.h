@@ -17,6 +17,9 @@
 
 namespace gradhaul {
 
+// What a kReduce does with an element. That only an average divides is asserted.
+ElementOperation operation_of(const ReduceRequest& request);
+
 class CpuReducer final : public Reducer {
  public:
   explicit CpuReducer(const HostMemory& memory, InstructionSet set = best_instruction_set());

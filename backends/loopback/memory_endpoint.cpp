@@ -43,9 +43,11 @@ std::unique_ptr<Endpoint> MemoryEndpointMaker::make(const EndpointRequest& reque
     wired.push_back({end, MemoryLink(joints[i]->link.get()->bytes, request.slots), joints[i]->slots,
                      &place_.waker(end.sends ? end.key.destination : end.key.source)});
   }
-  return std::make_unique<MemoryLinkEndpoint>(wired, request.memory, request.slot_size,
-                                              "copies between threads of one process",
-                                              &place_.waker(exchange_.rank()));
+  auto copier = make_copier_ ? make_copier_(wired.size()) : nullptr;
+  const std::string path = copier ? "copies by the GPU between threads of one process"
+                                  : "copies between threads of one process";
+  return std::make_unique<MemoryLinkEndpoint>(wired, request.memory, request.slot_size, path,
+                                              &place_.waker(exchange_.rank()), std::move(copier));
 }
 
 }  // namespace gradhaul

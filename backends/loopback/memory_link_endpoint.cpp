@@ -9,9 +9,13 @@ namespace gradhaul {
 
 MemoryLinkEndpoint::MemoryLinkEndpoint(const std::vector<MemoryJoint>& joints,
                                        const HostMemory& memory, Bytes slot_size, std::string path,
-                                       Waker* own)
-    : memory_(memory), slot_size_(slot_size), path_(std::move(path)), own_(own) {
-  for (const MemoryJoint& joint : joints) connections_.push_back({joint, 0, 0, 0, 0, {}});
+                                       Waker* own, std::unique_ptr<SlotCopier> copier)
+    : copier_(std::move(copier)),
+      memory_(memory),
+      slot_size_(slot_size),
+      path_(std::move(path)),
+      own_(own) {
+  for (const MemoryJoint& joint : joints) connections_.push_back({joint, 0, 0, 0, 0, {}, {}});
 }
 
 void MemoryLinkEndpoint::post_write(const WriteRequest& request) {
@@ -32,6 +36,7 @@ void MemoryLinkEndpoint::flush() {
 
 bool MemoryLinkEndpoint::poll(CompletionSink& sink) {
   if (own_ != nullptr) seen_ = own_->seen();
+  if (copying_ > 0) publish_copied();
   bool any = false;
   for (std::size_t i = 0; i < connections_.size(); ++i) {
     any |= deliver(connections_[i], static_cast<ConnectionId>(i), sink);
@@ -40,7 +45,8 @@ bool MemoryLinkEndpoint::poll(CompletionSink& sink) {
 }
 
 void MemoryLinkEndpoint::wait(std::chrono::microseconds most) {
-  if (own_ == nullptr) return std::this_thread::yield();
+  // Nobody is woken by a copy.
+  if (own_ == nullptr || copying_ > 0) return std::this_thread::yield();
   own_->wait(seen_, most);
 }
 
@@ -52,10 +58,33 @@ void MemoryLinkEndpoint::send(const WriteRequest& request) {
   }
   GRADHAUL_ASSERT(request.length <= slot_size_, "a write fits its slot");
   const std::span<std::byte> source = bytes_at(memory_, request.source, request.length);
-  std::memcpy(wired.joint.slots + (slot_size_ * request.slot).count, source.data(), source.size());
-  wired.lengths.push_back(request.length.count);
-  wired.joint.link.publish_write(wired.sent++, request.length.count);
+  std::byte* const slot = wired.joint.slots + (slot_size_ * request.slot).count;
+  if (copier_ != nullptr) {
+    copier_->copy(request.connection, slot, source);
+    wired.copying.push_back(request.length.count);
+    ++copying_;
+    return;
+  }
+  std::memcpy(slot, source.data(), source.size());
+  publish(wired, request.length.count);
+}
+
+void MemoryLinkEndpoint::publish(Wired& wired, std::int64_t length) {
+  wired.lengths.push_back(length);
+  wired.joint.link.publish_write(wired.sent++, length);
   wake(wired);
+}
+
+void MemoryLinkEndpoint::publish_copied() {
+  for (std::size_t i = 0; i < connections_.size(); ++i) {
+    Wired& wired = connections_[i];
+    if (wired.copying.empty()) continue;
+    for (int left = copier_->take_completed(static_cast<ConnectionId>(i)); left > 0; --left) {
+      publish(wired, wired.copying.front());
+      wired.copying.pop_front();
+      --copying_;
+    }
+  }
 }
 
 void MemoryLinkEndpoint::wake(const Wired& wired) {

@@ -1,10 +1,12 @@
 #pragma once
 
 // A rank's end of connections whose ends see the same memory (memory_link.h): a write is a copy
-// into the peer's slot, by the sender.
+// into the peer's slot, by the sender; by the CPU, or by who copies for it (slot_copier.h), where
+// memory is a device's.
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +14,7 @@
 #include "backends/cpu/host_memory.h"
 #include "backends/endpoint.h"
 #include "backends/loopback/memory_link.h"
+#include "backends/loopback/slot_copier.h"
 #include "backends/loopback/waker.h"
 #include "core/connection.h"
 
@@ -28,12 +31,13 @@ struct MemoryJoint {
 class MemoryLinkEndpoint final : public Endpoint {
  public:
   // All memory outlives it. `path`: how its facts call what it writes through. Waits for `own` to
-  // be woken, or gives the core away and returns where there is none.
+  // be woken, or gives the core away and returns where there is none. No copier: the CPU copies.
   MemoryLinkEndpoint(const std::vector<MemoryJoint>& joints, const HostMemory& memory,
-                     Bytes slot_size, std::string path, Waker* own = nullptr);
+                     Bytes slot_size, std::string path, Waker* own = nullptr,
+                     std::unique_ptr<SlotCopier> copier = nullptr);
 
   TransportLimits limits() const override { return {}; }
-  // The copy is the write; its completions wait for poll().
+  // The copy, once it is completed, is the write; its completions wait for poll().
   void post_write(const WriteRequest& request) override;
   void flush() override;
   bool poll(CompletionSink& sink) override;
@@ -52,12 +56,17 @@ class MemoryLinkEndpoint final : public Endpoint {
     std::int64_t done = 0;
     std::int64_t seen = 0;             // of the peer's
     std::deque<std::int64_t> lengths;  // of writes whose kWriteDone is due
+    std::deque<std::int64_t> copying;  // lengths of writes that are being copied
   };
   void send(const WriteRequest& request);
+  static void publish(Wired& wired, std::int64_t length);
+  void publish_copied();
   static void wake(const Wired& wired);
   static bool deliver(Wired& wired, ConnectionId id, CompletionSink& sink);
 
   std::vector<Wired> connections_;
+  std::unique_ptr<SlotCopier> copier_;
+  int copying_ = 0;  // writes of all connections
   HostMemory memory_;
   Bytes slot_size_;
   std::string path_;

@@ -1,6 +1,7 @@
 #include "backends/measure/collective_run.h"
 
 #include <algorithm>
+#include <thread>
 
 #include "backends/measure/awaited_peer.h"
 #include "backends/measure/polling_pace.h"
@@ -16,7 +17,10 @@ CollectiveRun::CollectiveRun(const Schedule& schedule, const CollectiveRunSettin
       endpoint_(endpoint),
       memory_(memory) {}
 
-void CollectiveRun::prepare() { engine_.emplace(schedule_, exchange_.rank(), settings_.engine); }
+void CollectiveRun::prepare() {
+  engine_.emplace(schedule_, exchange_.rank(), settings_.engine);
+  endpoint_.restart();
+}
 
 std::chrono::nanoseconds CollectiveRun::run() {
   CollectiveEngine& engine = *engine_;
@@ -38,7 +42,11 @@ std::chrono::nanoseconds CollectiveRun::run() {
     }
     if (++idle_polls == 1) idle_since = Clock::now();
     if (polls_on(idle_polls)) continue;
-    endpoint_.wait(kWait);
+    if (memory_.busy()) {
+      std::this_thread::yield();
+    } else {
+      endpoint_.wait(kWait);
+    }
     if (const Clock::time_point now = Clock::now(); now >= next_look) {
       next_look = now + kBetweenLooks;
       watch(idle_since);

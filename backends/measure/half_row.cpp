@@ -64,7 +64,7 @@ std::optional<HalfRow::Times> HalfRow::times() {
 
 std::optional<ResultRow> HalfRow::measure() {
   const std::unique_ptr<Endpoint> endpoint = make_endpoint();
-  facts_ = endpoint->facts();
+  facts_ = joined_facts(endpoint->facts(), rank_.memory.facts());
   CollectiveRun run(*schedule_, run_, rank_.exchange, *endpoint, rank_.memory);
   const auto times = timed(run, kTimedSalt, request_.series);
   if (!times) return std::nullopt;

@@ -50,6 +50,8 @@ class RankMeasurement {
       }
     } catch (const WireError& error) {
       give_up({rank_.exchange.rank(), -1, error.what()});
+    } catch (const RankMemoryError& error) {
+      give_up({rank_.exchange.rank(), -1, error.what()});
     } catch (const std::bad_alloc&) {
       give_up({rank_.exchange.rank(), -1, "out of memory"});
     }

@@ -5,6 +5,10 @@
 
 #include <cstddef>
 #include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "backends/cpu/host_memory.h"
 #include "core/completion.h"
@@ -20,6 +24,13 @@ struct RankMemorySizes {
   bool in_place = false;
 };
 
+// What a rank's memory, or what works on it, refuses: there is no GPU, no room, a kernel failed.
+class RankMemoryError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Any of its calls may throw RankMemoryError.
 class RankMemory {
  public:
   virtual ~RankMemory() = default;
@@ -32,10 +43,20 @@ class RankMemory {
   virtual Reducer& reducer() = 0;
   // Delivers what the reducer has completed; whether there was anything. Never blocks.
   virtual bool poll(CompletionSink& sink) = 0;
+  // Whether something is under way whose end wakes nobody: poll() has to look for it.
+  virtual bool busy() const { return false; }
 
   // Copies to and from host memory.
   virtual void write(BufferRef to, std::span<const std::byte> bytes) = 0;
   virtual void read(BufferRef from, std::span<std::byte> bytes) = 0;
+
+  // For the `engine` of a measured result, in the place of a transport's of the same name. After a
+  // prepare().
+  virtual std::vector<std::pair<std::string, std::string>> facts() const { return {}; }
 };
+
+// What a transport says of itself, and then memory.
+using RunFacts = std::vector<std::pair<std::string, std::string>>;
+RunFacts joined_facts(RunFacts of_transport, const RunFacts& of_memory);
 
 }  // namespace gradhaul

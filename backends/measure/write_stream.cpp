@@ -239,10 +239,10 @@ std::optional<std::vector<std::vector<nanoseconds>>> WriteStream::times(
                        .slots = settings_.slots,
                        .slot_size = settings_.slice,
                        .queue_pairs = settings_.queue_pairs});
-  facts_ = endpoint->facts();
+  facts_ = joined_facts(endpoint->facts(), memory_.facts());
   std::vector<nanoseconds> own;
   const IterationSeries::Runner runner{
-      [] {},
+      [&] { endpoint->restart(); },
       [&] {
         return own.emplace_back(StreamRun(settings_, connections, exchange_, *endpoint).run());
       }};

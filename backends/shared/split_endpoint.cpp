@@ -70,6 +70,11 @@ bool SplitEndpoint::poll(CompletionSink& sink) {
   return poll(network_, sink) || any;
 }
 
+void SplitEndpoint::restart() {
+  shared_.endpoint->restart();
+  if (network_.endpoint != nullptr) network_.endpoint->restart();
+}
+
 // Woken by what peers write into memory; what the network brings is looked for from time to time.
 void SplitEndpoint::wait(std::chrono::microseconds most) {
   if (shared_.whole.empty() && network_.endpoint != nullptr) return network_.endpoint->wait(most);

@@ -22,6 +22,7 @@ class SplitEndpoint final : public Endpoint {
   void post_write(const WriteRequest& request) override;
   void flush() override;
   bool poll(CompletionSink& sink) override;
+  void restart() override;
   void wait(std::chrono::microseconds most) override;
   std::optional<RankFailure> failure() const override;
   // The network's, and whether any connection goes through memory.
