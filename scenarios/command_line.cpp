@@ -179,6 +179,11 @@ CLI::Option* add_ranks(CLI::App* command, MeasureOptions& measure, const char* r
       ->type_name("HOST:PORT");
   add_settings(command, measure.rdma, "--rdma",
                "Of verbs, as devices=mlx5_0 or gid_index=3; " + rdma_names_text(), "NAME=VALUE");
+  command
+      ->add_option("--memory", measure.memory,
+                   "Where ranks have their data: host, or gpu, whose kernels then add it up")
+      ->capture_default_str()
+      ->type_name("WHOSE");
   command->add_option("--timeout", measure.timeout, "Give up after so long without progress (30s)")
       ->type_name("TIME");
   command->add_flag("--started-by-measure", measure.started_by_measure)->group("");

@@ -11,7 +11,7 @@
 #include "backends/bootstrap/agreement.h"
 #include "backends/bootstrap/tcp_exchange.h"
 #include "backends/bootstrap/thread_exchange.h"
-#include "backends/cpu/host_rank_memory.h"
+#include "backends/cuda/staged_endpoint.h"
 #include "backends/loopback/memory_endpoint.h"
 #include "backends/measure/measure.h"
 #include "backends/shared/node_endpoint_maker.h"
@@ -22,6 +22,7 @@
 #include "scenarios/exit_status.h"
 #include "scenarios/interruption.h"
 #include "scenarios/measured_counters.h"
+#include "scenarios/rank_memory_command.h"
 #include "scenarios/rank_processes.h"
 #include "scenarios/rdma_settings_command.h"
 
@@ -89,14 +90,15 @@ Measurement measure_threads(const MeasureOptions& options, const MeasurePlan& pl
   Measurement result;
   const auto run_rank = [&](int rank) {
     ThreadExchange exchange(group, rank);
-    MemoryEndpointMaker endpoints(place, exchange);
-    HostRankMemory memory;
+    RankMemorySetup setup(options, plan, rank, SlotAccess::kThisProcess);
+    MemoryEndpointMaker endpoints(place, exchange, setup.copier());
     MeasureRequest mine = request;
     if (rank == 0) mine.progress = &progress;
     if (rank == 0) mine.pair_times = &aside.pairs;
     if (rank == 0) mine.ring_times = &aside.rings;
     if (rank == 0) mine.calibrated = &aside.calibration;
-    Measurement measured = measure(mine, {exchange, endpoints, memory});
+    Measurement measured = measure(mine, {exchange, endpoints, setup.memory()});
+    measured.notes.insert(measured.notes.end(), setup.notes().begin(), setup.notes().end());
     if (rank == 0) result = std::move(measured);
   };
   std::vector<std::thread> threads;
@@ -152,12 +154,20 @@ class ProcessRank {
     request.calibrated = &aside.calibration;
     std::optional<ProgressBar> progress;
     if (plan_.rank == 0) request.progress = &progress.emplace(options_.progress);
-    const std::unique_ptr<EndpointMaker> network = make_endpoints(*exchange);
-    const bool through_memory =
-        options_.within_node == "memory" && plan_.scenario.cluster.ranks_per_node > 1;
-    NodeEndpointMaker endpoints(*exchange, *network, nodes_of_ranks(through_memory));
-    HostRankMemory memory(through_memory ? SlotAccess::kThisHost : SlotAccess::kThisProcess);
-    Measurement measured = measure(request, {*exchange, endpoints, memory});
+    const bool through_memory = options_.memory == "host" && options_.within_node == "memory" &&
+                                plan_.scenario.cluster.ranks_per_node > 1;
+    RankMemorySetup setup(options_, plan_, plan_.rank,
+                          through_memory ? SlotAccess::kThisHost : SlotAccess::kThisProcess);
+    std::unique_ptr<EndpointMaker> network = make_endpoints(*exchange);
+    std::optional<StagedEndpointMaker> staged;
+    if (RankGpu* gpu = setup.gpu()) {
+      staged.emplace(
+          *network, [gpu]() -> const CudaDevice& { return gpu->device(); },
+          "sockets take host memory alone");
+    }
+    EndpointMaker& maker = staged ? *staged : *network;
+    NodeEndpointMaker endpoints(*exchange, maker, nodes_of_ranks(through_memory));
+    Measurement measured = measure(request, {*exchange, endpoints, setup.memory()});
     measured.notes.insert(measured.notes.end(), endpoints.notes().begin(), endpoints.notes().end());
     progress.reset();
     tell_of_ports(*exchange, measured);
@@ -311,6 +321,7 @@ Measurement measure_with_backend(const MeasureOptions& options, const MeasurePla
                                  MeasuredAside& aside) {
   const auto known = std::find(kBackends.begin(), kBackends.end(), options.backend);
   if (known == kBackends.end()) refuse_backend(options.backend);
+  require_gpu(options, plan);
   const auto start = std::chrono::steady_clock::now();
   Measurement measured = options.backend == "loopback" ? measure_threads(options, plan, aside)
                                                        : ProcessRank(options, plan).run(aside);
@@ -325,6 +336,9 @@ int guarded_ranks(const MeasureOptions& options, const std::function<int()>& com
   } catch (const RanksDisagree& error) {
     if (!options.started_by_measure) complain(error.what());
     return kBadInput;
+  } catch (const RankMemoryError& error) {
+    complain(fmt::format("the run failed: --memory {}: {}", options.memory, error.what()));
+    return kRunFailed;
   } catch (const RendezvousFailed& error) {
     if (!options.started_by_measure) complain(fmt::format("the run failed: {}", error.what()));
     return kRunFailed;

@@ -19,6 +19,7 @@ struct MeasureOptions {
   std::optional<int> rank;
   std::string rendezvous;              // HOST:PORT
   std::vector<std::string> rdma;       // NAME=VALUE, of the backend verbs
+  std::string memory = "host";         // or "gpu": whose memory ranks have their data in
   std::string within_node = "memory";  // or "network": how ranks of one node reach each other
   std::optional<int> iterations;
   std::optional<int> warmup;

@@ -79,8 +79,8 @@ std::int64_t available_memory() {
 }
 
 // Input and output of every rank here; receive slots come on top, as far as they are used.
-void check_memory(const MeasurePlan& plan) {
-  if (plan.start != RankStart::kThisProcess) return;
+void check_memory(const MeasureOptions& options, const MeasurePlan& plan) {
+  if (plan.start != RankStart::kThisProcess || options.memory != "host") return;
   Bytes largest;
   for (const Bytes size : plan.scenario.workload.sizes) largest = std::max(largest, size);
   const std::int64_t available = available_memory();
@@ -116,6 +116,7 @@ std::vector<std::pair<std::string, std::string>> agreed_values(const MeasureOpti
       {"--backend", options.backend},
       {"--iterations", count(options.iterations)},
       {"--warmup", count(options.warmup)},
+      {"--memory", options.memory},
       {"--within-node", options.within_node},
       {"--ladder", options.ladder ? "on" : "off"},
       {"--pairs", options.pairs ? "on" : "off"},
@@ -204,7 +205,7 @@ MeasurePlan plan_of(const MeasureOptions& options, const CommandContext& context
   }
   check_place(options, plan);
   // Pairs write one slice over and over.
-  if (!options.pairs) check_memory(plan);
+  if (!options.pairs) check_memory(options, plan);
   plan.agreed = agreed_values(options, plan, context);
   return plan;
 }

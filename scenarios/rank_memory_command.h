@@ -1,0 +1,44 @@
+#pragma once
+
+// Where a rank of a measure has its data: in the host's memory, or in a GPU's (--memory gpu).
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/cpu/host_rank_memory.h"
+#include "backends/cuda/gpu_rank_memory.h"
+#include "backends/loopback/memory_endpoint.h"
+#include "scenarios/measure_plan.h"
+
+namespace gradhaul {
+
+// Throws ConfigError where there is no such memory.
+bool in_gpu_memory(const MeasureOptions& options);
+
+// That this host has what --memory gpu takes, where this process starts all ranks: told once, and
+// not by each of them. Throws RankMemoryError.
+void require_gpu(const MeasureOptions& options, const MeasurePlan& plan);
+
+class RankMemorySetup {
+ public:
+  // Of rank `rank`, used by its thread alone. `slots`: of host memory.
+  RankMemorySetup(const MeasureOptions& options, const MeasurePlan& plan, int rank,
+                  SlotAccess slots);
+
+  RankMemory& memory() { return *memory_; }
+  // The GPU that has the rank's data; nullptr: the host has it.
+  RankGpu* gpu() { return gpu_.get(); }
+  // What makes a loopback's copies; nothing: the CPU does.
+  MemoryEndpointMaker::CopierMaker copier();
+  // What there is to say of this rank's memory.
+  const std::vector<std::string>& notes() const { return notes_; }
+
+ private:
+  int ranks_;
+  std::unique_ptr<RankGpu> gpu_;
+  std::unique_ptr<RankMemory> memory_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace gradhaul

@@ -1,0 +1,159 @@
+// gradhaul measure --memory gpu, over a fake libcuda that runs the program's kernels on the host.
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "backends/cuda/cuda_device.h"
+#include "tests/fake_cuda/fake_cuda.h"
+#include "tests/program/measure_runs.h"
+
+namespace gradhaul {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr const char* kSizes = "workload.size=[4B, 100B, 12348B, 200004B]";
+
+// Programs started while it lives find the fake, and this machine.
+class FakeMachine {
+ public:
+  explicit FakeMachine(const std::string& layout = "") {
+    setenv("LD_LIBRARY_PATH", fake::cuda_folder().c_str(), 1);
+    setenv("FAKE_CUDA", layout.c_str(), 1);
+  }
+  ~FakeMachine() { unsetenv("LD_LIBRARY_PATH"); }
+  FakeMachine(const FakeMachine&) = delete;
+  FakeMachine& operator=(const FakeMachine&) = delete;
+};
+
+ProgramRun measure_gpu(const std::string& backend, const std::vector<std::string>& settings,
+                       std::vector<std::string> options) {
+  for (const char* option : {"--memory=gpu", "--iterations=1", "--warmup=0", "--timeout=60s"}) {
+    options.emplace_back(option);
+  }
+  return run_program(measure(backend, settings, options));
+}
+
+class GpuMemory : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (reduce_kernel_image() == nullptr) GTEST_SKIP() << "built without nvcc, and so kernels";
+  }
+
+  static nlohmann::json measured_gpu(const std::string& backend, int ranks,
+                                     const std::vector<std::string>& settings) {
+    const std::string json = temporary_file("gpu.json");
+    const ProgramRun run =
+        measure_gpu(backend, settings, {"--ranks", std::to_string(ranks), "--json", json});
+    EXPECT_EQ(run.status, 0) << run.err;
+    if (run.status != 0) return {};
+    return nlohmann::json::parse(text_of(json));
+  }
+};
+
+void expect_all_right(const nlohmann::json& result, std::size_t rows) {
+  ASSERT_EQ(result["rows"].size(), rows);
+  for (const nlohmann::json& row : result["rows"]) EXPECT_EQ(row["wrong"], 0) << row.dump();
+}
+
+TEST_F(GpuMemory, IsRightForEveryDataTypeAndReduction) {
+  const FakeMachine machine("devices=2");
+  for (const char* datatype : {"fp32", "fp16", "bf16", "int32"}) {
+    for (const char* reduction : {"sum", "avg", "max", "min"}) {
+      SCOPED_TRACE(std::string(datatype) + " " + reduction);
+      // Slots at odd places, so that elements lie anywhere.
+      const std::vector<std::string> settings{
+          "workload.size=[4B, 12348B, 50004B]", std::string("workload.datatype=") + datatype,
+          std::string("workload.reduction=") + reduction, "communication.slot_size=1027B"};
+      expect_all_right(measured_gpu("loopback", 3, settings), 6);
+    }
+  }
+}
+
+TEST_F(GpuMemory, StagesForSocketsAndSaysWhy) {
+  const FakeMachine machine;
+  const nlohmann::json result = measured_gpu("tcp", 3, {kSizes});
+  expect_all_right(result, 8);
+  EXPECT_EQ(result["engine"]["memory"], "gpu");
+  EXPECT_EQ(result["engine"]["gpu"], "Fake GPU at 0000:01:00.0, compute capability 9.0");
+  EXPECT_EQ(result["engine"]["gpu_memory"], "host");
+  EXPECT_EQ(result["engine"]["gpu_memory_why"], "sockets take host memory alone");
+}
+
+TEST_F(GpuMemory, IsCopiedBetweenThreadsOfAProcess) {
+  const FakeMachine machine("devices=2 peers=0");
+  const nlohmann::json result =
+      measured_gpu("loopback", 4, {kSizes, "workload.collective=all_to_all"});
+  expect_all_right(result, 4);
+  EXPECT_THAT(result["engine"]["path"].get<std::string>(), HasSubstr("copies by the GPU"));
+  EXPECT_THAT(result["notes"].dump(),
+              HasSubstr("GPU 0 (Fake GPU at 0000:01:00.0) can't write to GPU 1 itself"));
+}
+
+TEST_F(GpuMemory, CalibratesReductionsAndCopies) {
+  const FakeMachine machine("memory=1024");
+  const std::string json = temporary_file("calibration.json");
+  const ProgramRun run = run_program({"calibrate", "--backend=loopback", "--memory=gpu",
+                                      "--ranks=2", "--sizes=8B,4KiB", "--depths=1,2",
+                                      "--messages=4", "--iterations=5", "--json", json});
+  ASSERT_EQ(run.status, 0) << run.err;
+  const auto result = nlohmann::json::parse(text_of(json));
+  EXPECT_EQ(result["engine"]["memory"], "gpu");
+}
+
+TEST_F(GpuMemory, TellsOfAKernelThatFails) {
+  const FakeMachine machine("kernel_error=2");
+  for (const char* backend : {"loopback", "tcp"}) {
+    const ProgramRun run = measure_gpu(backend, {kSizes}, {"--ranks=2"});
+    EXPECT_EQ(run.status, 1) << run.err;
+    EXPECT_THAT(run.err, AllOf(HasSubstr("the run failed: rank "),
+                               HasSubstr("GPU 0 (Fake GPU at 0000:01:00.0): "),
+                               HasSubstr("an illegal memory access was encountered")));
+  }
+}
+
+TEST_F(GpuMemory, TellsThatThereIsTooLittleOfIt) {
+  const FakeMachine machine("memory=16");
+  const ProgramRun run = measure_gpu("tcp", {"workload.size=64MiB"}, {"--ranks=2"});
+  EXPECT_EQ(run.status, 1) << run.err;
+  EXPECT_THAT(run.err, AllOf(HasSubstr("has no 0.07 GB left for a rank's output"),
+                             HasSubstr("Take a smaller size")));
+}
+
+TEST_F(GpuMemory, TellsThatThereIsNoGpu) {
+  const FakeMachine machine("devices=0");
+  const ProgramRun run = measure_gpu("loopback", {kSizes}, {"--ranks=2"});
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.err, HasSubstr("the run failed: --memory gpu: CUDA's driver is there, and sees "
+                                 "no GPU"));
+}
+
+// Whoever started the others tells them.
+TEST_F(GpuMemory, TellsAllRanksOfTheOneWithout) {
+  const std::string rendezvous = free_rendezvous();
+  const auto arguments = [&](int rank) {
+    return measure("tcp", {kSizes},
+                   {"--ranks=2", "--memory=gpu", "--rank", std::to_string(rank), "--rendezvous",
+                    rendezvous, "--timeout=20s"});
+  };
+  std::optional<FakeMachine> machine("devices=1");
+  BackgroundProgram with("with", arguments(0));
+  machine.emplace("devices=0");
+  const ProgramRun without = run_program(arguments(1));
+  EXPECT_EQ(without.status, 1);
+  EXPECT_THAT(without.err, HasSubstr("sees no GPU"));
+  const ProgramRun told = with.end();
+  EXPECT_EQ(told.status, 1);
+  EXPECT_THAT(told.err, HasSubstr("rank 1: CUDA's driver is there, and sees no GPU"));
+}
+
+TEST(GpuMemoryOption, IsOfHostOrGpu) {
+  const ProgramRun run = run_program(measure("loopback", {kSizes}, {"--memory=gpus"}));
+  EXPECT_EQ(run.status, 2);
+  EXPECT_THAT(run.err, AllOf(HasSubstr("--memory gpus: there is no such memory"),
+                             HasSubstr("did you mean \"gpu\"?")));
+}
+
+}  // namespace
+}  // namespace gradhaul
