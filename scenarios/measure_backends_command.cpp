@@ -163,7 +163,9 @@ class ProcessRank {
     if (RankGpu* gpu = setup.gpu()) {
       staged.emplace(
           *network, [gpu]() -> const CudaDevice& { return gpu->device(); },
-          "sockets take host memory alone");
+          options_.backend == "verbs"
+              ? "the verbs backend registers neither a DMA-BUF nor peer memory yet"
+              : "sockets take host memory alone");
     }
     EndpointMaker& maker = staged ? *staged : *network;
     NodeEndpointMaker endpoints(*exchange, maker, nodes_of_ranks(through_memory));
