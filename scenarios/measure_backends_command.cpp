@@ -11,6 +11,7 @@
 #include "backends/bootstrap/agreement.h"
 #include "backends/bootstrap/tcp_exchange.h"
 #include "backends/bootstrap/thread_exchange.h"
+#include "backends/cuda/gpu_verbs_endpoint_maker.h"
 #include "backends/cuda/staged_endpoint.h"
 #include "backends/loopback/memory_endpoint.h"
 #include "backends/measure/measure.h"
@@ -159,18 +160,16 @@ class ProcessRank {
     RankMemorySetup setup(options_, plan_, plan_.rank,
                           through_memory ? SlotAccess::kThisHost : SlotAccess::kThisProcess);
     std::unique_ptr<EndpointMaker> network = make_endpoints(*exchange);
-    std::optional<StagedEndpointMaker> staged;
-    if (RankGpu* gpu = setup.gpu()) {
-      staged.emplace(
-          *network, [gpu]() -> const CudaDevice& { return gpu->device(); },
-          options_.backend == "verbs"
-              ? "the verbs backend registers neither a DMA-BUF nor peer memory yet"
-              : "sockets take host memory alone");
-    }
-    EndpointMaker& maker = staged ? *staged : *network;
+    const std::unique_ptr<EndpointMaker> for_gpu = make_gpu_endpoints(setup.gpu(), *network);
+    EndpointMaker& maker = for_gpu ? *for_gpu : *network;
     NodeEndpointMaker endpoints(*exchange, maker, nodes_of_ranks(through_memory));
     Measurement measured = measure(request, {*exchange, endpoints, setup.memory()});
     measured.notes.insert(measured.notes.end(), endpoints.notes().begin(), endpoints.notes().end());
+    if (setup.gpu() != nullptr && plan_.scenario.cluster.ranks_per_node > 1) {
+      measured.notes.emplace_back(
+          "ranks of a node go over the network: between processes GPU memory is not shared (CUDA "
+          "IPC); those of one process, over loopback, are copied by the GPU");
+    }
     progress.reset();
     tell_of_ports(*exchange, measured);
     if (children_) tell_of_children(measured);
@@ -228,6 +227,14 @@ class ProcessRank {
     }
     return std::make_unique<TcpEndpointMaker>(
         exchange, exchange.local_host(), std::chrono::duration_cast<milliseconds>(plan_.timeout));
+  }
+
+  // Over those of the network; nothing where the host has the data.
+  std::unique_ptr<EndpointMaker> make_gpu_endpoints(RankGpu* gpu, EndpointMaker& network) const {
+    if (gpu == nullptr) return nullptr;
+    const auto device = [gpu]() -> const CudaDevice& { return gpu->device(); };
+    if (verbs_ != nullptr) return std::make_unique<GpuVerbsEndpointMaker>(*verbs_, device);
+    return std::make_unique<StagedEndpointMaker>(network, device, "sockets take host memory alone");
   }
 
   // Where they share no memory each is as good as alone.
@@ -297,7 +304,7 @@ class ProcessRank {
   const MeasurePlan& plan_;
   VerbsSettings rdma_;
   Placement placement_;
-  const VerbsEndpointMaker* verbs_ = nullptr;
+  VerbsEndpointMaker* verbs_ = nullptr;
   const std::atomic<bool>& interrupted_;
   std::optional<RankProcesses> children_;
 };

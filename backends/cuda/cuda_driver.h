@@ -49,9 +49,8 @@ inline constexpr unsigned kCudaEventWithoutTiming = 2;
 inline constexpr unsigned kCudaHostPortable = 1;
 // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
 inline constexpr int kCudaSyncMemops = 6;
-// CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE
+// CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD
 inline constexpr int kCudaDmaBufFile = 1;
-inline constexpr unsigned long long kCudaDmaBufOverPcie = 1;
 // CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
 inline constexpr unsigned kCudaIpcPeerAccess = 1;
 

@@ -7,7 +7,7 @@
 namespace gradhaul {
 namespace {
 
-constexpr std::int64_t kGranularity = std::int64_t{2} << 20;
+constexpr std::size_t kGranularity = std::size_t{2} << 20;
 
 std::string gigabytes(std::size_t bytes) {
   std::array<char, 32> text{};
@@ -19,8 +19,7 @@ std::string gigabytes(std::size_t bytes) {
 
 GpuBuffer::GpuBuffer(const CudaDevice& device, Bytes size, const char* what) : device_(&device) {
   if (size.count == 0) return;
-  const auto whole =
-      static_cast<std::size_t>((size.count + kGranularity - 1) / kGranularity * kGranularity);
+  const std::size_t whole = allocated(static_cast<std::size_t>(size.count));
   const CudaDriver& driver = device.driver();
   CudaAddress address = 0;
   const CudaResult result = driver.allocate(&address, whole);
@@ -39,6 +38,10 @@ GpuBuffer::GpuBuffer(const CudaDevice& device, Bytes size, const char* what) : d
   // [CUDA, GPUDirect RDMA, 2.4: Synchronization and Memory Ordering].
   const int synchronous = 1;
   driver.set_pointer_attribute(&synchronous, kCudaSyncMemops, address);
+}
+
+std::size_t GpuBuffer::allocated(std::size_t bytes) {
+  return (bytes + kGranularity - 1) / kGranularity * kGranularity;
 }
 
 GpuBuffer::~GpuBuffer() {

@@ -27,6 +27,8 @@ class GpuBuffer {
   GpuBuffer(GpuBuffer&& other) noexcept;
   GpuBuffer& operator=(GpuBuffer&& other) noexcept;
   std::span<std::byte> bytes() const { return bytes_; }
+  // What is allocated for so many bytes.
+  static std::size_t allocated(std::size_t bytes);
 
  private:
   const CudaDevice* device_ = nullptr;

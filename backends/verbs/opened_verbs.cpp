@@ -51,7 +51,7 @@ std::chrono::nanoseconds OpenedVerbs::time_registration(std::span<std::byte> mem
   bool relaxed = true;
   const Clock::time_point start = Clock::now();
   const MemoryRegion region =
-      register_memory(*library_, rails_.front(), memory.data(), memory.size(), relaxed);
+      register_memory(*library_, rails_.front(), {memory.data(), memory.size()}, relaxed);
   return Clock::now() - start;
 }
 

@@ -16,6 +16,9 @@ class OpenedVerbs final : public VerbsBackend {
   OpenedVerbs(std::unique_ptr<VerbsLibrary> library, const VerbsSettings& settings);
 
   std::unique_ptr<Endpoint> make_endpoint(const VerbsWiring& wiring, Exchange& exchange) override;
+  DeviceReach reach(std::span<std::byte> bytes, const DeviceMemory& device) override {
+    return reach_of(*library_, rails_, bytes, device);
+  }
   std::chrono::nanoseconds time_registration(std::span<std::byte> memory) override;
   const std::vector<std::string>& notes() const override { return notes_; }
   std::vector<std::pair<std::string, std::int64_t>> counters() const override;

@@ -1,6 +1,7 @@
 #include "backends/verbs/rdma_rail.h"
 
 #include <arpa/inet.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <utility>
@@ -83,22 +84,73 @@ std::vector<RdmaRail> open_rails(VerbsLibrary& verbs, const VerbsSettings& setti
   return rails;
 }
 
-MemoryRegion register_memory(VerbsLibrary& verbs, const RdmaRail& rail, void* address,
-                             std::size_t length, bool& relaxed) {
+namespace {
+
+ibv_mr* register_once(VerbsLibrary& verbs, const RdmaRail& rail, const RegisteredBytes& bytes,
+                      unsigned access) {
+  errno = 0;
+  if (bytes.path != MemoryPath::kDmaBuf) {
+    return verbs.reg_mr(rail.pd.get(), bytes.address, bytes.length, access);
+  }
+  const auto* const begin = static_cast<const std::byte*>(bytes.address);
+  const DeviceMemory::DmaBuf shared = bytes.device->dma_buf({begin, bytes.length});
+  if (shared.file < 0) throw VerbsError(shared.problem);
+  ibv_mr* const region = verbs.reg_dmabuf_mr(
+      rail.pd.get(), bytes.length, reinterpret_cast<std::uint64_t>(begin), shared.file, access);
+  const int error = errno;
+  close(shared.file);  // a registered region holds what it needs
+  errno = error;
+  return region;
+}
+
+const char* name_of(MemoryPath path) {
+  switch (path) {
+    case MemoryPath::kHost:
+      return "host memory";
+    case MemoryPath::kDmaBuf:
+      return "a GPU's memory as a DMA-BUF";
+    case MemoryPath::kPeerMemory:
+      return "a GPU's memory as peer memory";
+  }
+  return "memory";
+}
+
+}  // namespace
+
+MemoryRegion register_memory(VerbsLibrary& verbs, const RdmaRail& rail,
+                             const RegisteredBytes& bytes, bool& relaxed) {
   const unsigned access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
   const unsigned with_order = access | (relaxed ? unsigned{IBV_ACCESS_RELAXED_ORDERING} : 0U);
-  errno = 0;
-  MemoryRegion region(verbs.reg_mr(rail.pd.get(), address, length, with_order), {&verbs});
+  MemoryRegion region(register_once(verbs, rail, bytes, with_order), {&verbs});
   if (!region && relaxed) {
     relaxed = false;
-    errno = 0;
-    region = MemoryRegion(verbs.reg_mr(rail.pd.get(), address, length, access), {&verbs});
+    region = MemoryRegion(register_once(verbs, rail, bytes, access), {&verbs});
   }
   if (region) return region;
-  std::string text = rail.port.name() + " can't register " + std::to_string(length) +
-                     " bytes of host memory: " + errno_text(errno);
-  if (errno == ENOMEM) text += ". Check the limit on locked memory (ulimit -l unlimited)";
+  const int error = errno;
+  std::string text = rail.port.name() + " can't register " + std::to_string(bytes.length) +
+                     " bytes of " + name_of(bytes.path) + ": " + errno_text(error);
+  if (error == ENOMEM) text += ". Check the limit on locked memory (ulimit -l unlimited)";
   throw VerbsError(text);
+}
+
+DeviceReach reach_of(VerbsLibrary& verbs, const std::vector<RdmaRail>& rails,
+                     std::span<std::byte> bytes, const DeviceMemory& device) {
+  DeviceReach reach;
+  for (const MemoryPath path : {MemoryPath::kDmaBuf, MemoryPath::kPeerMemory}) {
+    try {
+      for (const RdmaRail& rail : rails) {
+        bool relaxed = true;
+        register_memory(verbs, rail, {bytes.data(), bytes.size(), path, &device}, relaxed);
+      }
+      reach.path = path;
+      return reach;
+    } catch (const VerbsError& error) {
+      reach.why += (reach.why.empty() ? "" : "; ") + std::string(error.what());
+    }
+  }
+  reach.why += " (is the module nvidia-peermem loaded?)";
+  return reach;
 }
 
 }  // namespace gradhaul

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/verbs/device_memory.h"
 #include "backends/verbs/gid_choice.h"
 #include "backends/verbs/rdma_ports.h"
 #include "backends/verbs/verbs_settings.h"
@@ -24,10 +25,23 @@ struct RdmaRail {
 std::vector<RdmaRail> open_rails(VerbsLibrary& verbs, const VerbsSettings& settings,
                                  std::vector<std::string>& notes);
 
-// Registers host memory for local reads and for remote writes. All of it is data, which only a
+// Memory that is to be registered, and how.
+struct RegisteredBytes {
+  void* address = nullptr;
+  std::size_t length = 0;
+  MemoryPath path = MemoryPath::kHost;
+  const DeviceMemory* device = nullptr;  // of kDmaBuf
+};
+
+// Registers memory for local reads and for remote writes. All of it is data, which only a
 // completion announces, so PCIe may reorder its writes: with relaxed ordering where the device
 // takes it (`relaxed` says whether). Throws VerbsError.
-MemoryRegion register_memory(VerbsLibrary& verbs, const RdmaRail& rail, void* address,
-                             std::size_t length, bool& relaxed);
+MemoryRegion register_memory(VerbsLibrary& verbs, const RdmaRail& rail,
+                             const RegisteredBytes& bytes, bool& relaxed);
+
+// The best way in which all of these ports reach memory of a GPU, by trying: a DMA-BUF, else peer
+// memory, else none, which leaves the host's to stage in.
+DeviceReach reach_of(VerbsLibrary& verbs, const std::vector<RdmaRail>& rails,
+                     std::span<std::byte> bytes, const DeviceMemory& device);
 
 }  // namespace gradhaul

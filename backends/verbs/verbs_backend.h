@@ -14,6 +14,7 @@
 
 #include "backends/cpu/host_memory.h"
 #include "backends/endpoint.h"
+#include "backends/verbs/device_memory.h"
 #include "backends/verbs/verbs_error.h"
 #include "backends/verbs/verbs_settings.h"
 #include "core/connection.h"
@@ -29,6 +30,9 @@ struct VerbsWiring {
   int slots = 1;
   Bytes slot_size;
   HostMemory memory;
+  // Where it is a GPU's: by what NICs reach it, as reach() found, and why by nothing better.
+  DeviceReach reach;
+  const DeviceMemory* device = nullptr;
 };
 
 class VerbsBackend {
@@ -39,6 +43,9 @@ class VerbsBackend {
   // ranks, where one of them can't go on) or ExchangeError. The backend outlives its endpoints.
   virtual std::unique_ptr<Endpoint> make_endpoint(const VerbsWiring& wiring,
                                                   Exchange& exchange) = 0;
+  // By what its ports can reach memory of a GPU, by trying with these bytes, which begin an
+  // allocation.
+  virtual DeviceReach reach(std::span<std::byte> bytes, const DeviceMemory& device) = 0;
   // What the first of its ports takes to register memory. Throws VerbsError.
   virtual std::chrono::nanoseconds time_registration(std::span<std::byte> memory) = 0;
   // What was skipped, and what a user should know.

@@ -283,6 +283,10 @@ std::vector<std::pair<std::string, std::string>> VerbsEndpoint::facts() const {
   facts.emplace_back("traffic_class", std::to_string(settings_.traffic_class));
   facts.emplace_back("timeout", std::to_string(settings_.timeout));
   facts.emplace_back("retry", std::to_string(settings_.retry));
+  if (of_device_) {
+    facts.emplace_back("gpu_memory", reach_.path == MemoryPath::kDmaBuf ? "dmabuf" : "peermem");
+    if (!reach_.why.empty()) facts.emplace_back("gpu_memory_why", reach_.why);
+  }
   facts.emplace_back("completion", settings_.completion == CompletionMode::kPolling  ? "polling"
                                    : settings_.completion == CompletionMode::kEvents ? "events"
                                                                                      : "adaptive");

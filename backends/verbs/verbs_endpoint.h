@@ -112,6 +112,8 @@ class VerbsEndpoint final : public Endpoint {
   HostMemory memory_;
   int slots_;
   Bytes slot_size_;
+  DeviceReach reach_;
+  bool of_device_;  // the memory is a GPU's
   TransportLimits limits_;
   std::vector<UsedRail> used_;
   std::vector<VerbsConnection> connections_;  // by ConnectionId; end before the queues they use

@@ -24,13 +24,16 @@ bool counts_traffic(std::string_view name) {
 }  // namespace
 
 VerbsEndpointMaker::VerbsEndpointMaker(Exchange& exchange, const VerbsSettings& settings,
-                                       NicOf nic_of)
-    : exchange_(exchange), settings_(settings), nic_of_(std::move(nic_of)) {}
+                                       NicOf nic_of, Opener opener)
+    : exchange_(exchange),
+      settings_(settings),
+      nic_of_(std::move(nic_of)),
+      opener_(std::move(opener)) {}
 
 void VerbsEndpointMaker::open() {
   std::string error;
   try {
-    verbs_ = open_verbs(settings_);
+    verbs_ = opener_(settings_);
     counters_before_ = verbs_->counters();
     queue_pairs_ = settings_.queue_pairs;
   } catch (const VerbsError& failure) {
@@ -39,16 +42,37 @@ void VerbsEndpointMaker::open() {
   if (!error.empty()) refuse_to_join(exchange_, error);
 }
 
+void VerbsEndpointMaker::open_for(const EndpointRequest& request) {
+  settings_.queue_pairs = request.queue_pairs;
+  if (!verbs_ || queue_pairs_ != request.queue_pairs) open();
+}
+
+DeviceReach VerbsEndpointMaker::reach(const EndpointRequest& request, const DeviceMemory* device) {
+  device_ = device;
+  reach_ = {};
+  if (device == nullptr) return reach_;
+  try {
+    open_for(request);
+  } catch (const JoinFailed& error) {
+    throw RankFailed(error.failure());
+  }
+  const HostMemory& memory = request.memory;
+  reach_ = verbs_->reach(memory.slots.empty() ? memory.output : memory.slots, *device);
+  if (reach_.path == MemoryPath::kHost) device_ = nullptr;
+  return reach_;
+}
+
 std::unique_ptr<Endpoint> VerbsEndpointMaker::make(const EndpointRequest& request) {
   try {
-    settings_.queue_pairs = request.queue_pairs;
-    if (!verbs_ || queue_pairs_ != request.queue_pairs) open();
+    open_for(request);
     VerbsWiring wiring;
     wiring.connections = request.connections;
     for (const ConnectionEnd& end : request.connections) wiring.nics.push_back(nic_of_(end));
     wiring.slots = request.slots;
     wiring.slot_size = request.slot_size;
     wiring.memory = request.memory;
+    wiring.reach = reach_;
+    wiring.device = device_;
     return verbs_->make_endpoint(wiring, exchange_);
   } catch (const JoinFailed& error) {
     throw RankFailed(error.failure());

@@ -21,12 +21,20 @@ class VerbsEndpointMaker final : public EndpointMaker {
   // By which NIC of this rank's node a connection goes.
   using NicOf = std::function<int(const ConnectionEnd&)>;
 
+  using Opener = std::function<std::unique_ptr<VerbsBackend>(const VerbsSettings&)>;
+
   // The exchange outlives it.
-  VerbsEndpointMaker(Exchange& exchange, const VerbsSettings& settings, NicOf nic_of);
+  VerbsEndpointMaker(Exchange& exchange, const VerbsSettings& settings, NicOf nic_of,
+                     Opener opener = open_verbs);
 
   // Throws RankFailed, the same on all ranks, where one of them can't be joined.
   std::unique_ptr<Endpoint> make(const EndpointRequest& request) override;
   std::optional<std::chrono::nanoseconds> time_registration(std::span<std::byte> memory) override;
+
+  // The request's memory is a GPU's: by what this rank's ports reach it, by trying. What make()
+  // gets from then on is registered so, until it is said that it is the host's (nullptr). Called on
+  // all ranks or on none, before make(). Throws as make() does.
+  DeviceReach reach(const EndpointRequest& request, const DeviceMemory* device);
 
   // What a user should know of this rank's ports.
   std::vector<std::string> notes() const;
@@ -37,11 +45,15 @@ class VerbsEndpointMaker final : public EndpointMaker {
 
  private:
   void open();
+  void open_for(const EndpointRequest& request);
 
   Exchange& exchange_;
   VerbsSettings settings_;
   NicOf nic_of_;
+  Opener opener_;
   std::unique_ptr<VerbsBackend> verbs_;
+  const DeviceMemory* device_ = nullptr;
+  DeviceReach reach_;
   int queue_pairs_ = 0;  // that it was opened with
   std::vector<std::pair<std::string, std::int64_t>> counters_before_;
 };

@@ -65,7 +65,11 @@ VerbsEndpoint::VerbsEndpoint(VerbsLibrary& verbs, const std::vector<RdmaRail>& r
       memory_(wiring.memory),
       slots_(wiring.slots),
       slot_size_(wiring.slot_size),
+      reach_(wiring.reach),
+      of_device_(wiring.device != nullptr),
       last_look_(Clock::now()) {
+  // A write that takes its bytes along has them read by the CPU, which can't read a GPU's.
+  if (of_device_) settings_.inline_bytes = 0;
   join(exchange, wiring);
 }
 
@@ -153,7 +157,9 @@ void VerbsEndpoint::register_regions(UsedRail& used, const VerbsWiring& wiring) 
     const std::span<std::byte> bytes = gradhaul::region_of(wiring.memory, region);
     MemoryRegion& registered = used.memory.emplace_back();
     if (bytes.empty() || (region == Region::kInput && in_place)) continue;
-    registered = register_memory(verbs_, *used.rail, bytes.data(), bytes.size(), used.relaxed);
+    registered = register_memory(verbs_, *used.rail,
+                                 {bytes.data(), bytes.size(), wiring.reach.path, wiring.device},
+                                 used.relaxed);
   }
 }
 

@@ -37,6 +37,7 @@ struct Calls {
   int (*dealloc_pd)(ibv_pd*);
   ibv_mr* (*reg_mr)(ibv_pd*, void*, std::size_t, int);
   ibv_mr* (*reg_mr_iova2)(ibv_pd*, void*, std::size_t, std::uint64_t, unsigned);
+  ibv_mr* (*reg_dmabuf_mr)(ibv_pd*, std::uint64_t, std::size_t, std::uint64_t, int, int);
   int (*dereg_mr)(ibv_mr*);
   ibv_ah* (*create_ah)(ibv_pd*, ibv_ah_attr*);
   int (*destroy_ah)(ibv_ah*);
@@ -70,7 +71,8 @@ class OpenedLibrary final : public VerbsLibrary {
     find("ibv_alloc_pd", calls_.alloc_pd);
     find("ibv_dealloc_pd", calls_.dealloc_pd);
     find("ibv_reg_mr", calls_.reg_mr);
-    find_optional("ibv_reg_mr_iova2", calls_.reg_mr_iova2);  // since rdma-core 28
+    find_optional("ibv_reg_mr_iova2", calls_.reg_mr_iova2);    // since rdma-core 28
+    find_optional("ibv_reg_dmabuf_mr", calls_.reg_dmabuf_mr);  // since rdma-core 34
     find("ibv_dereg_mr", calls_.dereg_mr);
     find("ibv_create_ah", calls_.create_ah);
     find("ibv_destroy_ah", calls_.destroy_ah);
@@ -148,6 +150,14 @@ class OpenedLibrary final : public VerbsLibrary {
     }
     return calls_.reg_mr(pd, address, length,
                          static_cast<int>(access & ~unsigned{IBV_ACCESS_OPTIONAL_RANGE}));
+  }
+  ibv_mr* reg_dmabuf_mr(ibv_pd* pd, std::size_t length, std::uint64_t address, int file,
+                        unsigned access) override {
+    if (calls_.reg_dmabuf_mr == nullptr) {
+      errno = EOPNOTSUPP;
+      return nullptr;
+    }
+    return calls_.reg_dmabuf_mr(pd, 0, length, address, file, static_cast<int>(access));
   }
   int dereg_mr(ibv_mr* mr) override { return calls_.dereg_mr(mr); }
   ibv_ah* create_ah(ibv_pd* pd, ibv_ah_attr* attributes) override {

@@ -40,6 +40,9 @@ class VerbsLibrary {
   virtual int dealloc_pd(ibv_pd* pd) = 0;
   // Optional access flags (IBV_ACCESS_RELAXED_ORDERING) are dropped where the kernel knows none.
   virtual ibv_mr* reg_mr(ibv_pd* pd, void* address, std::size_t length, unsigned access) = 0;
+  // Memory of a device, by a file that shares it; EOPNOTSUPP where library or kernel know of none.
+  virtual ibv_mr* reg_dmabuf_mr(ibv_pd* pd, std::size_t length, std::uint64_t address, int file,
+                                unsigned access) = 0;
   virtual int dereg_mr(ibv_mr* mr) = 0;
   virtual ibv_ah* create_ah(ibv_pd* pd, ibv_ah_attr* attributes) = 0;
   virtual int destroy_ah(ibv_ah* ah) = 0;

@@ -186,6 +186,10 @@ class FakeFabric {
     return inside ? found->second : nullptr;
   }
 
+  static std::byte* seen_at(const FakeMr& region, std::uint64_t address) {
+    return region.seen + (address - reinterpret_cast<std::uint64_t>(region.addr));
+  }
+
   ibv_wc_status carry(FakeQp& qp, FakeQp& peer, const FakeSend& send) {
     const auto& target = send.request.wr.rdma;
     std::uint64_t length = send.inline_bytes.size();
@@ -195,8 +199,9 @@ class FakeFabric {
         return IBV_WC_LOC_PROT_ERR;
       }
     }
+    const FakeMr* remote = nullptr;
     if (length > 0) {
-      const FakeMr* remote = region(target.rkey, peer.pd, target.remote_addr, length);
+      remote = region(target.rkey, peer.pd, target.remote_addr, length);
       const unsigned needed = IBV_ACCESS_REMOTE_WRITE;
       const bool allowed = (peer.attributes.qp_access_flags & needed) != 0;
       if (remote == nullptr || (remote->access & needed) == 0 || !allowed) {
@@ -204,12 +209,13 @@ class FakeFabric {
       }
     }
     if (peer.receives.empty()) return IBV_WC_RNR_RETRY_EXC_ERR;
-    auto* to = reinterpret_cast<std::byte*>(target.remote_addr);
+    std::byte* to = remote == nullptr ? nullptr : seen_at(*remote, target.remote_addr);
     if (!send.inline_bytes.empty()) {
       std::memcpy(to, send.inline_bytes.data(), send.inline_bytes.size());
     }
     for (const ibv_sge& piece : send.pieces) {
-      std::memcpy(to, reinterpret_cast<const std::byte*>(piece.addr), piece.length);
+      const FakeMr& local = *region(piece.lkey, qp.pd, piece.addr, piece.length);
+      std::memcpy(to, seen_at(local, piece.addr), piece.length);
       to += piece.length;
     }
     ibv_wc arrival{};

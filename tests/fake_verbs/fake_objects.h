@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,10 @@ struct FakeDeviceSpec {
   int max_cqe = 1 << 16;
   std::uint32_t max_inline = 64;
   bool takes_relaxed_ordering = true;
+  int dma_buf_error = EOPNOTSUPP;  // of ibv_reg_dmabuf_mr; 0: it is taken
+  // Peer memory: where lies what is at an address of a device, which the host can't read. Without,
+  // such addresses are no memory.
+  std::function<std::byte*(void* address, std::size_t length)> peer_memory;
   int open_error = 0;
 };
 
@@ -61,6 +66,8 @@ struct FakeContext : ibv_context {
 
 struct FakeMr : ibv_mr {
   unsigned access = 0;
+  std::byte* seen = nullptr;  // where the fabric reads and writes what lies at addr
+  bool mapped = false;        // for this region
 };
 
 struct FakeQp;

@@ -5,6 +5,8 @@
 // state asks for, how much a queue takes, what is destroyed before what.
 
 #include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -119,19 +121,29 @@ class FakeVerbs final : public VerbsLibrary {
     if ((access & IBV_ACCESS_RELAXED_ORDERING) != 0 && !spec(pd->context).takes_relaxed_ordering) {
       return fail_with<FakeMr>(EOPNOTSUPP);
     }
-    auto* mr = make<FakeMr>();
-    const std::scoped_lock lock(fabric_.mutex());
-    mr->context = pd->context;
-    mr->pd = pd;
-    mr->addr = address;
-    mr->length = length;
-    mr->access = access;
-    mr->lkey = mr->rkey = fabric_.next_number();
-    fabric_.add(*mr);
+    auto* seen = static_cast<std::byte*>(address);
+    if (!host_reads(address)) {
+      if (!spec(pd->context).peer_memory) return fail_with<FakeMr>(EFAULT);
+      seen = spec(pd->context).peer_memory(address, length);
+    }
+    return add_region(pd, address, length, access, seen);
+  }
+  // A DMA-BUF of the fake libcuda is the file of its pages.
+  ibv_mr* reg_dmabuf_mr(ibv_pd* pd, std::size_t length, std::uint64_t address, int file,
+                        unsigned access) override {
+    if (spec(pd->context).dma_buf_error != 0) {
+      return fail_with<FakeMr>(spec(pd->context).dma_buf_error);
+    }
+    void* const pages = mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (pages == MAP_FAILED) return fail_with<FakeMr>(EBADF);
+    FakeMr* mr = add_region(pd, reinterpret_cast<void*>(address), length, access,
+                            static_cast<std::byte*>(pages));
+    mr->mapped = true;
     return mr;
   }
   int dereg_mr(ibv_mr* mr) override {
     auto* ended = static_cast<FakeMr*>(mr);
+    if (ended->mapped) munmap(ended->seen, ended->length);
     {
       const std::scoped_lock lock(fabric_.mutex());
       fabric_.remove(*ended);
@@ -304,6 +316,27 @@ class FakeVerbs final : public VerbsLibrary {
   int send_calls = 0;
 
  private:
+  // Whether the host may, and so the fake.
+  static bool host_reads(void* address) {
+    std::byte first{};
+    const iovec here{&first, 1};
+    const iovec there{address, 1};
+    return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1 || errno != EFAULT;
+  }
+  FakeMr* add_region(ibv_pd* pd, void* address, std::size_t length, unsigned access,
+                     std::byte* seen) {
+    auto* mr = make<FakeMr>();
+    const std::scoped_lock lock(fabric_.mutex());
+    mr->context = pd->context;
+    mr->pd = pd;
+    mr->addr = address;
+    mr->length = length;
+    mr->access = access;
+    mr->seen = seen;
+    mr->lkey = mr->rkey = fabric_.next_number();
+    fabric_.add(*mr);
+    return mr;
+  }
   template <typename T>
   T* make() {
     const std::scoped_lock lock(fabric_.mutex());

@@ -1,0 +1,50 @@
+#pragma once
+
+// Endpoints over RDMA verbs for data in a GPU's memory: NICs reach it themselves where they can,
+// else it is staged through pinned host memory; the endpoint's facts say which, and why.
+//
+// Before Hopper (compute capability 9.0) a kernel may see that a write has arrived before it sees
+// all of its bytes, unless the NIC has read from that memory in between [NCCL,
+// src/transport/net_ib; CUDA, GPUDirect RDMA]. That read is not there, and so these stage.
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "backends/cuda/staged_endpoint.h"
+#include "backends/verbs/verbs_endpoint_maker.h"
+
+namespace gradhaul {
+
+// Of buffers of a GPU, each of which begins where it was allocated.
+class GpuMemoryExport final : public DeviceMemory {
+ public:
+  explicit GpuMemoryExport(const CudaDevice& device) : device_(device) {}
+  DmaBuf dma_buf(std::span<const std::byte> bytes) const override;
+
+ private:
+  const CudaDevice& device_;
+};
+
+class GpuVerbsEndpointMaker final : public EndpointMaker {
+ public:
+  // Both outlive it. `device` is asked for once memory has been prepared.
+  GpuVerbsEndpointMaker(VerbsEndpointMaker& verbs, std::function<const CudaDevice&()> device)
+      : verbs_(verbs), device_(std::move(device)) {}
+  // Throws CudaError, and what the verbs' maker throws.
+  std::unique_ptr<Endpoint> make(const EndpointRequest& request) override;
+  std::optional<std::chrono::nanoseconds> time_registration(std::span<std::byte> memory) override {
+    return verbs_.time_registration(memory);
+  }
+
+ private:
+  // Nothing: NICs reach it.
+  std::optional<std::string> why_staged(const EndpointRequest& request);
+
+  VerbsEndpointMaker& verbs_;
+  std::function<const CudaDevice&()> device_;
+  std::optional<GpuMemoryExport> export_;
+  std::optional<StagedEndpointMaker> staged_;
+};
+
+}  // namespace gradhaul
