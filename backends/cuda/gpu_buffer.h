@@ -24,6 +24,8 @@ class GpuBuffer {
   // `what`: for the message where there is no room. Throws CudaError.
   GpuBuffer(const CudaDevice& device, Bytes size, const char* what);
   ~GpuBuffer();
+  GpuBuffer(const GpuBuffer&) = delete;
+  GpuBuffer& operator=(const GpuBuffer&) = delete;
   GpuBuffer(GpuBuffer&& other) noexcept;
   GpuBuffer& operator=(GpuBuffer&& other) noexcept;
   std::span<std::byte> bytes() const { return bytes_; }
@@ -41,6 +43,8 @@ class PinnedBuffer {
   PinnedBuffer() = default;
   PinnedBuffer(const CudaDevice& device, Bytes size);  // throws CudaError
   ~PinnedBuffer();
+  PinnedBuffer(const PinnedBuffer&) = delete;
+  PinnedBuffer& operator=(const PinnedBuffer&) = delete;
   PinnedBuffer(PinnedBuffer&& other) noexcept;
   PinnedBuffer& operator=(PinnedBuffer&& other) noexcept;
   std::span<std::byte> bytes() const { return bytes_; }

@@ -64,7 +64,7 @@ void GpuReducer::launch(const ReduceRequest& request, StreamWork& work) {
       (vectors + kReduceThreads - 1) / kReduceThreads, 1,
       kBlocksOfMultiprocessor * std::max(1, device_.gpu().multiprocessors));
   void* parameters[] = {&operands};
-  const CudaFunctionHandle kernel = device_.reduce_kernel(request.datatype, operation_of(request));
+  CudaFunctionHandle kernel = device_.reduce_kernel(request.datatype, operation_of(request));
   device_.check(device_.driver().launch(kernel, static_cast<unsigned>(blocks), 1, 1, kReduceThreads,
                                         1, 1, 0, work.stream(), parameters, nullptr),
                 "a reduce kernel does not start");

@@ -16,7 +16,7 @@ StreamWork::~StreamWork() {
   // What it works on may be freed next.
   if (pending() > 0) driver.synchronize_stream(stream_);
   for (const Batch& batch : batches_) driver.destroy_event(batch.event);
-  for (const CudaEventHandle event : idle_events_) driver.destroy_event(event);
+  for (CudaEventHandle event : idle_events_) driver.destroy_event(event);
   driver.destroy_stream(stream_);
 }
 

@@ -17,6 +17,8 @@ class StreamWork {
  public:
   explicit StreamWork(const CudaDevice& device);  // which outlives it; throws CudaError
   ~StreamWork();
+  StreamWork(const StreamWork&) = delete;
+  StreamWork& operator=(const StreamWork&) = delete;
   StreamWork(StreamWork&& other) noexcept;
   StreamWork& operator=(StreamWork&&) = delete;
 

@@ -2,7 +2,7 @@
 # What one GPU without an RDMA device can show: reduce kernels to the bit of an oracle in float64
 # and at the bandwidth of copies, and measured runs of several ranks on it, over loopback (the GPU
 # copies) and over tcp (staged through host memory). Builds what it takes; under four minutes. The
-# last line is `N passed, N failed, N skipped`; where there is no GPU all is skipped, and it says so.
+# last line is `N passed, N failed, N skipped`; without a GPU all is skipped, and it says so.
 set -uo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
