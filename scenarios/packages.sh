@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2034
 # What building, testing and comparing take, by the names that Debian 12 and Ubuntu 24.04 use.
-# Sourced by scenarios/run.sh, tests/run.sh, tests/bench/run.sh and tests/soft_roce/run.sh.
+# Sourced by run.sh of scenarios, tests, tests/bench, tests/gpu and tests/soft_roce.
 
 build_packages=(build-essential cmake ninja-build libcli11-dev libfmt-dev libibverbs-dev
                 libpugixml-dev libsimgrid-dev libyaml-cpp-dev nlohmann-json3-dev)
