@@ -115,10 +115,10 @@ void tell(const HostCheckup& checkup, const CommandContext& context, HostTold& t
 }  // namespace
 
 std::string HostTold::record() const {
-  const nlohmann::json json = {{"host", host},       {"identity", identity},
-                               {"looked", looked},   {"findings", findings},
-                               {"json", this->json}, {"problem", problem}};
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const nlohmann::json told = {{"host", host},     {"identity", identity},
+                               {"looked", looked}, {"findings", findings},
+                               {"json", json},     {"problem", problem}};
+  return told.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 std::optional<HostTold> HostTold::of_record(const std::string& record) {

@@ -98,7 +98,7 @@ std::vector<HostVerdict> hosts_of(const std::vector<std::string>& records) {
     const auto number = static_cast<std::size_t>(place - identities.begin());
     if (place == identities.end()) {
       identities.push_back(told->identity);
-      hosts.push_back({.host = told->host});
+      hosts.emplace_back().host = told->host;
     }
     HostVerdict& host = hosts[number];
     host.ranks.push_back(static_cast<int>(rank));
