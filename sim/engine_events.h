@@ -19,6 +19,9 @@ enum class EngineEvent : std::uint32_t {
   kFirstOfEndpoints,
 };
 
+inline constexpr auto kFirstEndpointEvent =
+    static_cast<std::uint32_t>(EngineEvent::kFirstOfEndpoints);
+
 constexpr int kIndexBits = 27;
 
 constexpr std::uint32_t event_what(std::uint32_t kind, std::int32_t index) {

@@ -10,8 +10,6 @@
 namespace gradhaul {
 namespace {
 
-constexpr auto kFirstEndpointEvent = static_cast<std::uint32_t>(EngineEvent::kFirstOfEndpoints);
-
 LinkState initial_state(const Link& link) {
   LinkState state;
   state.rate = link.rate.unlimited() ? 0 : link.rate.bits_per_second;
@@ -283,23 +281,6 @@ void PacketEngine::handle(const Event& event) {
       return storm(index, false);
     default:
       return endpoints_.on_event(kind_of(event) - kFirstEndpointEvent, index);
-  }
-}
-
-void PacketEngine::append_events(StateWords& words) const {
-  for (const Event& event : wheel_.pending()) {
-    const std::uint32_t kind = kind_of(event);
-    const std::int32_t index = index_of(event);
-    words.add_time(event.time);
-    words.add(event.order);
-    words.add(kind);
-    if (kind == static_cast<std::uint32_t>(EngineEvent::kArrival)) {
-      append_packet(words, packets_[static_cast<std::size_t>(index)], kNoLink);
-    } else if (kind < kFirstEndpointEvent) {
-      words.add(index);
-    } else {
-      endpoints_.append_event(words, kind - kFirstEndpointEvent, index);
-    }
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/assert.h"
 #include "core/repeated_growth.h"
+#include "sim/engine_events.h"
 #include "sim/packet_engine.h"
 #include "sim/stations.h"
 
@@ -19,6 +20,23 @@ void PacketEngine::append_packet(StateWords& words, const Packet& packet, LinkId
   words.add(waits ? stall_total(queued_at) -
                         traces_[static_cast<std::size_t>(packet.trace)].stalled_at_arrival
                   : -1);
+}
+
+void PacketEngine::append_events(StateWords& words) const {
+  for (const Event& event : wheel_.pending()) {
+    const std::uint32_t kind = kind_of(event);
+    const std::int32_t index = index_of(event);
+    words.add_time(event.time);
+    words.add(event.order);
+    words.add(kind);
+    if (kind == static_cast<std::uint32_t>(EngineEvent::kArrival)) {
+      append_packet(words, packets_[static_cast<std::size_t>(index)], kNoLink);
+    } else if (kind < kFirstEndpointEvent) {
+      words.add(index);
+    } else {
+      endpoints_.append_event(words, kind - kFirstEndpointEvent, index);
+    }
+  }
 }
 
 void PacketEngine::append_state(StateWords& words) const {

@@ -123,7 +123,7 @@ void Stations::step(Wire& wire, std::int64_t end) {
     for (std::size_t i = 1; i < wire.rings.size(); ++i) first = &first_of(*first, *wire.rings[i]);
     wire.next = std::max(first->ready(), wire.state->free);
     if (wire.next >= end) return;
-    const Waiting waiting = first->pop();
+    const WaitingPacket waiting = first->pop();
     ++engine_.events_;
     if (waiting.packet == kNone) {
       cross(waiting, *wire.state, wire.next);
@@ -138,7 +138,7 @@ void Stations::step(Wire& wire, std::int64_t end) {
 void Stations::leave_nic(Nic& nic, std::int64_t start) {
   LinkState& state = *nic.out;
   WaitingRing& ring = first_of(first_of(nic.data, nic.credits), nic.acknowledgements);
-  const Waiting waiting = ring.pop();
+  const WaitingPacket waiting = ring.pop();
   if (state.backlog_since < 0 && waiting.ready < start) state.backlog_since = waiting.ready;
   std::int32_t payload = packet_payload_;
   if (waiting.packet == kNone) {
@@ -177,7 +177,7 @@ void Stations::settle_backlog(LinkId out) {
 void Stations::leave_up(Nic& nic, std::int64_t start) {
   WaitingRing& ring = first_of(nic.requests, nic.writes);
   const bool request = &ring == &nic.requests;
-  const Waiting waiting = ring.pop();
+  const WaitingPacket waiting = ring.pop();
   if (waiting.packet != kNone) {
     Packet packet = take(waiting);
     leave_up(nic, packet, request, start);
@@ -188,7 +188,7 @@ void Stations::leave_up(Nic& nic, std::int64_t start) {
   }
 }
 
-Packet Stations::take(const Waiting& special) {
+Packet Stations::take(const WaitingPacket& special) {
   const Packet taken = engine_.packet(special.packet);
   engine_.free(special.packet);
   return taken;
@@ -314,7 +314,7 @@ void Stations::append_state(StateWords& words) const {
   const auto append = [&](const WaitingRing& ring) {
     words.add(ring.size());
     for (std::int64_t i = 0; i < ring.size(); ++i) {
-      const Waiting& waiting = ring[i];
+      const WaitingPacket& waiting = ring[i];
       words.add(waiting.packet == kNone);
       if (waiting.packet != kNone) {
         engine_.append_packet(words, engine_.packets_[static_cast<std::size_t>(waiting.packet)],

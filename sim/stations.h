@@ -120,11 +120,11 @@ class Stations {
   void ask_for_kept(Nic& nic, std::int64_t now);
   void serve_asked(Nic& nic, std::int64_t now);
   void read(Nic& nic, std::int32_t message, std::int64_t start);
-  void cross(const Waiting& plain, LinkState& link, std::int64_t start);
-  void write(Nic& nic, const Waiting& plain, std::int64_t start);
+  void cross(const WaitingPacket& plain, LinkState& link, std::int64_t start);
+  void write(Nic& nic, const WaitingPacket& plain, std::int64_t start);
   void settle(std::int32_t hop);
   // All others.
-  Packet take(const Waiting& special);
+  Packet take(const WaitingPacket& special);
   void leave_up(Nic& nic, Packet& packet, bool request, std::int64_t start);
   void answer(Nic& nic, Packet& packet);
   void cross(Packet& packet, LinkId link, std::int64_t start);

@@ -79,7 +79,7 @@ void Stations::read(Nic& nic, std::int32_t index, std::int64_t start) {
 }
 
 // Over a wire of the network, from the buffer before it into the one behind.
-void Stations::cross(const Waiting& plain, LinkState& link, std::int64_t start) {
+void Stations::cross(const WaitingPacket& plain, LinkState& link, std::int64_t start) {
   const auto hop = static_cast<std::size_t>(plain.hop);
   PlainHop& form = plain_[hop];
   const PlainWay& way = ways_[hop];
@@ -98,7 +98,7 @@ void Stations::cross(const Waiting& plain, LinkState& link, std::int64_t start) 
 }
 
 // Into the GPU's memory. Nobody waits for it.
-void Stations::write(Nic& nic, const Waiting& plain, std::int64_t start) {
+void Stations::write(Nic& nic, const WaitingPacket& plain, std::int64_t start) {
   PlainHop& form = plain_[static_cast<std::size_t>(plain.hop)];
   const std::int64_t serialisation = form.serve(*nic.up, start);
   nic.writes_under_way.take(start, form.units, serialisation);

@@ -12,7 +12,7 @@
 namespace gradhaul {
 
 // A packet before a link. Of a plain one (sim/plain_hop.h) this is all there is to know.
-struct Waiting {
+struct WaitingPacket {
   std::int64_t ready = 0;
   std::int32_t ordinal = 0;        // of its flow on the link
   std::int32_t hop = 0;            // the engine's number of flow and link together
@@ -21,27 +21,27 @@ struct Waiting {
   LinkId ingress = kNoLink;        // whose far-end buffer it fills
   std::int32_t ingress_units = 0;  // how much of it, in that link's credits
 };
-static_assert(sizeof(Waiting) == 32);
+static_assert(sizeof(WaitingPacket) == 32);
 
 class WaitingRing {
  public:
   bool empty() const { return waiting_.empty(); }
   std::int64_t size() const { return waiting_.size(); }
-  const Waiting& front() const { return waiting_.front(); }
-  const Waiting& operator[](std::int64_t i) const { return waiting_[i]; }
+  const WaitingPacket& front() const { return waiting_.front(); }
+  const WaitingPacket& operator[](std::int64_t i) const { return waiting_[i]; }
   // When the first is; INT64_MAX: there is none.
   std::int64_t ready() const { return ready_; }
   bool before(const WaitingRing& other) const {
     return ready_ != other.ready_ ? ready_ < other.ready_
                                   : !empty() && front().ordinal < other.front().ordinal;
   }
-  Waiting pop() {
-    const Waiting first = waiting_.front();
+  WaitingPacket pop() {
+    const WaitingPacket first = waiting_.front();
     waiting_.pop();
     ready_ = empty() ? INT64_MAX : front().ready;
     return first;
   }
-  void push(const Waiting& added) {
+  void push(const WaitingPacket& added) {
     if (waiting_.empty()) ready_ = added.ready;
     const bool last = waiting_.empty() || !earlier(added, waiting_.back());
     waiting_.push(added);
@@ -56,12 +56,12 @@ class WaitingRing {
     }
     if (place == 0) ready_ = waiting_.front().ready;
   }
-  static bool earlier(const Waiting& a, const Waiting& b) {
+  static bool earlier(const WaitingPacket& a, const WaitingPacket& b) {
     return a.ready != b.ready ? a.ready < b.ready : a.ordinal < b.ordinal;
   }
 
   std::int64_t ready_ = INT64_MAX;
-  GrowingRing<Waiting> waiting_;
+  GrowingRing<WaitingPacket> waiting_;
 };
 
 }  // namespace gradhaul

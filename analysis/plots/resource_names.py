@@ -26,6 +26,7 @@ CAUSES = {
     "flush": "reading back what was written",
     "context misses": "fetching contexts into the NIC",
     "queue pair rate": "at the limit of one queue pair",
+    "no receive posted": "waiting until a receive was posted (RNR)",
 }
 # Classes of causes, in the order in which they are stacked and named.
 MOVING, WAITING, LATENCY, WORKING = (

@@ -68,7 +68,9 @@ TEST(StoredFuzz, DamagedLaddersAreReadOrRefused) {
     std::ofstream(path, std::ios::binary) << damaged_text(whole, kJsonScraps, seed);
     try {
       const auto read = read_ladder_file(path);
-      if (read) EXPECT_FALSE(ladder_text(*read, "0").empty() || ladder_csv(*read).empty());
+      if (read) {
+        EXPECT_FALSE(ladder_text(*read, "0").empty() || ladder_csv(*read).empty());
+      }
     } catch (const InputError& error) {
       EXPECT_NE(*error.what(), 0);
     }

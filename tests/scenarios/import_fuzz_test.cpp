@@ -131,7 +131,9 @@ TEST(ImportFuzz, DamagedGraphsAreReported) {
   for_seeds(3000, [&](std::uint64_t seed) {
     return is_survived(whole, kXmlScraps, seed, [](const std::string& text, Problems& problems) {
       const auto rings = read_nccl_graph(text, "file", problems);
-      if (rings) EXPECT_FALSE(nccl_rings_text(*rings, 2, "file").empty());
+      if (rings) {
+        EXPECT_FALSE(nccl_rings_text(*rings, 2, "file").empty());
+      }
       return rings.has_value();
     });
   });
