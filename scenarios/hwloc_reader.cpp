@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "scenarios/xml_text.h"
+
 namespace gradhaul {
 namespace {
 
@@ -68,24 +70,20 @@ class HwlocReader {
 
   std::optional<NodeDraft> read(const std::string& text) {
     pugi::xml_document document;
-    const pugi::xml_parse_result parsed = document.load_buffer(text.data(), text.size());
-    if (!parsed) {
-      const auto line = 1 + std::count(text.begin(), text.begin() + parsed.offset, '\n');
-      return fail(static_cast<int>(line), fmt::format("no XML: {}", parsed.description()));
-    }
+    if (!load_xml(text, file_, problems_, document)) return std::nullopt;
     const pugi::xml_node topology = document.child("topology");
     if (!topology.child("object")) {
-      return fail(1,
-                  "no topology of hwloc, as lstopo --of xml writes it: it holds no <topology> "
-                  "with an <object>");
+      return fail(
+          "no topology of hwloc, as lstopo --of xml writes it: it holds no <topology> "
+          "with an <object>");
     }
     masks_ = std::string_view(topology.attribute("version").as_string("1")) >= "3";
     survey(topology, 0);
     for (const pugi::xml_node& object : topology.children("object")) walk(object, -1, 0);
     if (!node_.has_gpus()) {
-      return fail(1,
-                  "it has no GPU, and a node has at least one; lstopo --of xml keeps devices "
-                  "with --whole-io (--filter io:all)");
+      return fail(
+          "it has no GPU, and a node has at least one; lstopo --of xml keeps devices "
+          "with --whole-io (--filter io:all)");
     }
     if (unplaced_ && packages_ > 1) {
       node_.note("it does not tell at which package some devices hang; socket0 stands in");
@@ -97,8 +95,8 @@ class HwlocReader {
   }
 
  private:
-  std::nullopt_t fail(int line, const std::string& what) {
-    problems_.add({file_, line, 1}, what);
+  std::nullopt_t fail(const std::string& what) {
+    problems_.add({file_, 1, 1}, what);
     return std::nullopt;
   }
 

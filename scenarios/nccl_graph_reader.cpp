@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "scenarios/xml_text.h"
+
 namespace gradhaul {
 namespace {
 
@@ -37,11 +39,7 @@ class GraphReader {
 
   std::optional<NcclRings> read() {
     pugi::xml_document document;
-    const pugi::xml_parse_result parsed = document.load_buffer(text_.data(), text_.size());
-    if (!parsed) {
-      fail(parsed.offset, fmt::format("no XML: {}", parsed.description()));
-      return std::nullopt;
-    }
+    if (!load_xml(text_, file_, problems_, document)) return std::nullopt;
     const pugi::xml_node graphs = document.child("graphs");
     if (!graphs) {
       fail(0, "no graphs of NCCL, as it writes them to NCCL_GRAPH_DUMP_FILE: it holds no <graphs>");
@@ -69,10 +67,7 @@ class GraphReader {
 
  private:
   void fail(std::ptrdiff_t offset, const std::string& what) {
-    const auto end = text_.begin() + std::clamp<std::ptrdiff_t>(
-                                         offset, 0, static_cast<std::ptrdiff_t>(text_.size()));
-    const auto line = 1 + std::count(text_.begin(), end, '\n');
-    problems_.add({file_, static_cast<int>(line), 1}, what);
+    problems_.add({file_, line_of(text_, offset), 1}, what);
   }
   void fail(const pugi::xml_node& node, const std::string& what) {
     fail(node.offset_debug(), what);

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "scenarios/xml_text.h"
+
 namespace gradhaul {
 namespace {
 
@@ -64,13 +66,7 @@ class TopologyReader {
 
   std::optional<NodeDraft> read(const std::string& text) {
     pugi::xml_document document;
-    const pugi::xml_parse_result parsed = document.load_buffer(text.data(), text.size());
-    if (!parsed) {
-      const auto line = 1 + std::count(text.begin(), text.begin() + parsed.offset, '\n');
-      problems_.add({file_, static_cast<int>(line), 1},
-                    fmt::format("no XML: {}", parsed.description()));
-      return std::nullopt;
-    }
+    if (!load_xml(text, file_, problems_, document)) return std::nullopt;
     const pugi::xml_node system = document.child("system");
     if (!system || !system.child("cpu")) {
       problems_.add({file_, 1, 1}, "no topology of NCCL: it holds no <system> with a <cpu>");

@@ -25,7 +25,6 @@ bool Stations::transmit(std::int32_t injector) {
   Nic* nic = nic_of(injector);
   if (nic == nullptr) return false;
   transmit(*nic, engine_.now_);
-  ask_for_kept(*nic, engine_.now_);
   nic->next = std::min(nic->next, engine_.now_);
   return true;
 }
@@ -85,9 +84,8 @@ WaitingRing& first_of(WaitingRing& a, WaitingRing& b) { return b.before(a) ? b :
 
 }  // namespace
 
-std::int64_t Stations::Nic::out_start() const {
-  const std::int64_t ready = std::min({data.ready(), credits.ready(), acknowledgements.ready()});
-  return std::max(ready, out->free);
+std::int64_t Stations::Nic::out_ready() const {
+  return std::min({data.ready(), credits.ready(), acknowledgements.ready()});
 }
 
 std::int64_t Stations::Nic::up_start() const {
@@ -108,7 +106,6 @@ void Stations::step(Nic& nic, std::int64_t end) {
       nic.wake = INT64_MAX;
       transport_.injectors_[static_cast<std::size_t>(nic.links.injector)].wake = INT64_MAX;
       transmit(nic, nic.next);
-      ask_for_kept(nic, nic.next);
     } else if (out == nic.next) {
       leave_nic(nic, out);
     } else {
@@ -151,11 +148,8 @@ void Stations::leave_nic(Nic& nic, std::int64_t start) {
   if (payload > 0) {
     transport_.injectors_[static_cast<std::size_t>(nic.links.injector)].buffered -= payload;
     transmit(nic, start);
-    serve_asked(nic, start);
   }
-  const bool waits =
-      std::min({nic.data.ready(), nic.credits.ready(), nic.acknowledgements.ready()}) <= start;
-  if (waits) {
+  if (nic.out_ready() <= start) {
     if (state.backlog_since < 0) state.backlog_since = start;
   } else if (state.backlog_since >= 0) {
     state.backlog_total += start - state.backlog_since;
@@ -169,8 +163,7 @@ void Stations::settle_backlog(LinkId out) {
   const Nic& nic = nics_[static_cast<std::size_t>(number)];
   LinkState& state = *nic.out;
   if (state.backlog_since >= 0) return;
-  const std::int64_t ready =
-      std::min({nic.data.ready(), nic.credits.ready(), nic.acknowledgements.ready()});
+  const std::int64_t ready = nic.out_ready();
   if (ready < engine_.now_) state.backlog_since = ready;
 }
 

@@ -22,6 +22,7 @@
 // Events of messages stay where they are, in the engine's wheel. Stations are stepped up to, and
 // not including, the next one; so events of an instant come before its starts, as ever.
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <vector>
@@ -94,10 +95,9 @@ class Stations {
     std::int64_t answer_latency = 0;
     MirroredLink second_up;
     MirroredLink second_answer;
-    // The message of a plain packet that is asked for at this moment.
-    std::int32_t asked = kNone;
 
-    std::int64_t out_start() const;
+    std::int64_t out_ready() const;
+    std::int64_t out_start() const { return std::max(out_ready(), out->free); }
     std::int64_t up_start() const;
   };
   struct Wire {
@@ -116,9 +116,6 @@ class Stations {
   std::int64_t next_action() const;
   // Plain packets: sim/stations_plain.cpp.
   void transmit(Nic& nic, std::int64_t now);
-  void ask(Nic& nic, std::int32_t message, std::int64_t now);
-  void ask_for_kept(Nic& nic, std::int64_t now);
-  void serve_asked(Nic& nic, std::int64_t now);
   void read(Nic& nic, std::int32_t message, std::int64_t start);
   void cross(const WaitingPacket& plain, LinkState& link, std::int64_t start);
   void write(Nic& nic, const WaitingPacket& plain, std::int64_t start);

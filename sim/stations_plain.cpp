@@ -8,7 +8,7 @@
 namespace gradhaul {
 
 // The NIC asks for as many packets as its buffer takes: for plain ones here, else as the transport
-// does. The last one is kept: see serve_asked().
+// does.
 void Stations::transmit(Nic& nic, std::int64_t now) {
   Injector& sender = transport_.injectors_[static_cast<std::size_t>(nic.links.injector)];
   while (!sender.active.empty()) {
@@ -19,7 +19,6 @@ void Stations::transmit(Nic& nic, std::int64_t now) {
     const bool plain = !sending.credit && sending.asked > 0 &&
                        sending.amount - sending.asked > packet_payload_ && lane.wire != kNone;
     if (!plain) {
-      ask_for_kept(nic, now);
       if (!transport_.transmit_next(nic.links.injector)) return;
       continue;
     }
@@ -30,29 +29,9 @@ void Stations::transmit(Nic& nic, std::int64_t now) {
     sending.asked += packet_payload_;
     sender.buffered += packet_payload_;
     ++engine_.flows_[static_cast<std::size_t>(lane.request_flow)].next_sequence;
-    ask_for_kept(nic, now);
-    nic.asked = index;
+    const std::int32_t ordinal = engine_.hops_[static_cast<std::size_t>(lane.request)].ordinal;
+    nic.requests.push({now, ordinal, lane.request, index});
   }
-}
-
-void Stations::ask_for_kept(Nic& nic, std::int64_t now) {
-  if (nic.asked != kNone) ask(nic, std::exchange(nic.asked, kNone), now);
-}
-
-void Stations::ask(Nic& nic, std::int32_t message, std::int64_t now) {
-  const FlowId wire = transport_.messages_[static_cast<std::size_t>(message)].wire;
-  const std::int32_t hop = lanes_[static_cast<std::size_t>(wire)].request;
-  nic.requests.push({now, engine_.hops_[static_cast<std::size_t>(hop)].ordinal, hop, message});
-}
-
-// Of several that are asked for at one instant, their order decides; one alone leaves at once where
-// nothing is before it.
-void Stations::serve_asked(Nic& nic, std::int64_t now) {
-  if (nic.asked != kNone && nic.requests.empty() && nic.writes.ready() > now &&
-      nic.up->free <= now) {
-    read(nic, std::exchange(nic.asked, kNone), now);
-  }
-  ask_for_kept(nic, now);
 }
 
 // The request starts, and all that follows up to the packet's being ready before the wire.

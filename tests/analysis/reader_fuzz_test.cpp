@@ -14,24 +14,10 @@
 #include "analysis/comparison_report.h"
 #include "analysis/input_error.h"
 #include "tests/analysis/run_reading.h"
+#include "tests/damaged_text.h"
 
 namespace gradhaul::testing {
 namespace {
-
-// SplitMix64 (Steele, Lea and Flood 2014).
-class Draws {
- public:
-  explicit Draws(std::uint64_t seed) : state_(seed) {}
-  std::size_t below(std::size_t bound) {
-    std::uint64_t z = state_ += 0x9e3779b97f4a7c15U;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-    return static_cast<std::size_t>((z ^ (z >> 31)) % bound);
-  }
-
- private:
-  std::uint64_t state_;
-};
 
 constexpr std::array<std::string_view, 40> kScraps{"{",
                                                    "}",
@@ -74,7 +60,7 @@ constexpr std::array<std::string_view, 40> kScraps{"{",
                                                    "Rank 0 Pid ",
                                                    "RDMA_Write BW Test"};
 
-std::string damaged(std::string text, const std::string& other, Draws& draws) {
+std::string damaged(std::string text, const std::string& other, DamageDraws& draws) {
   const std::size_t wounds = 1 + draws.below(6);
   for (std::size_t i = 0; i < wounds && !text.empty(); ++i) {
     const std::size_t at = draws.below(text.size());
@@ -131,7 +117,7 @@ class Corpus {
     }
   }
   std::string one_of_many(std::uint64_t seed) const {
-    Draws draws(seed);
+    DamageDraws draws(seed);
     const std::string& text = texts_[draws.below(texts_.size())];
     const std::string& other = texts_[draws.below(texts_.size())];
     return damaged(text, other, draws);
@@ -162,7 +148,7 @@ TEST(ReaderFuzz, DamagedPredictionsAreRunsOrErrors) {
   const std::string text = whole_text(golden + "predicted_all_reduce.json");
   const ComparedRun measured = run_of_log("nccl-tests-all-reduce.log");
   for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
-    Draws draws(seed);
+    DamageDraws draws(seed);
     const std::string broken = damaged(text, text, draws);
     SCOPED_TRACE(seed);
     try {

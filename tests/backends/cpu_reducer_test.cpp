@@ -6,21 +6,12 @@
 #include <cstring>
 #include <vector>
 
+#include "tests/backends/reduced_streams.h"
+
 namespace gradhaul {
 namespace {
 
 using testing::ElementsAre;
-
-// What arrives, in order: the streams.
-class Streams final : public CompletionSink {
- public:
-  void on_completion(const Completion& completion) override {
-    EXPECT_EQ(completion.kind, CompletionKind::kReduceDone);
-    EXPECT_EQ(completion.status, CompletionStatus::kOk);
-    seen.push_back(completion.id);
-  }
-  std::vector<std::int32_t> seen;
-};
 
 class CpuReducerTest : public testing::Test {
  protected:
@@ -42,7 +33,7 @@ class CpuReducerTest : public testing::Test {
   std::array<std::int32_t, 4> output_{-1, -1, -1, -1};
   std::array<std::int32_t, 4> slots_{10, 20, 30, 40};
   CpuReducer reducer_{HostMemory{bytes_of(input_), bytes_of(output_), bytes_of(slots_)}};
-  Streams sink_;
+  ReducedStreams sink_;
 };
 
 TEST_F(CpuReducerTest, ReadsAndWritesOnlyWhenCompleted) {

@@ -8,6 +8,7 @@
 
 #include "backends/cuda/gpu_rank_memory.h"
 #include "tests/backends/element_operands.h"
+#include "tests/backends/reduced_streams.h"
 #include "tests/fake_cuda/fake_cuda.h"
 
 namespace gradhaul {
@@ -15,16 +16,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-class Streams final : public CompletionSink {
- public:
-  void on_completion(const Completion& completion) override {
-    EXPECT_EQ(completion.kind, CompletionKind::kReduceDone);
-    EXPECT_EQ(completion.status, CompletionStatus::kOk);
-    seen.push_back(completion.id);
-  }
-  std::vector<std::int32_t> seen;
-};
 
 class GpuReducerTest : public testing::Test {
  protected:
@@ -44,7 +35,7 @@ class GpuReducerTest : public testing::Test {
   fake::FakeCuda cuda_;
   RankGpu gpu_;
   GpuRankMemory memory_{gpu_};
-  Streams sink_;
+  ReducedStreams sink_;
 };
 
 // Where operands lie in their regions, in bytes: each width of loads, and before and after them.

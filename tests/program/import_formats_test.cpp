@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "tests/program/imported_nodes.h"
 #include "tests/program/run_program.h"
 
 namespace gradhaul {
@@ -19,17 +20,6 @@ ProgramRun import_text(const std::string& kind, const std::string& text,
   std::vector<std::string> arguments = {"import", kind, file};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return run_program(arguments);
-}
-
-// That it is a node that a scenario can have.
-void expect_predicts(const std::string& node_text) {
-  const std::string node = temporary_file("node.yaml");
-  write_text(node, node_text);
-  const ProgramRun run =
-      run_program({"predict", "link-test", "--set=cluster.node=" + node,
-                   "--set=cluster.network=ndr", "--set=cluster.network.link=100Gb/s",
-                   "--set=workload.size=1MiB", "--set=workload.collective=all_reduce"});
-  EXPECT_EQ(run.status, 0) << run.err << node_text;
 }
 
 // Of one package: a switch (a port up, two down) below a root port, with GPU and NIC; `nic_kind` is

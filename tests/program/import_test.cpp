@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "tests/program/imported_nodes.h"
 #include "tests/program/run_program.h"
 
 namespace gradhaul {
@@ -52,17 +53,6 @@ ProgramRun import_text(const std::string& text) {
   const std::string file = temporary_file("topology.xml");
   write_text(file, text);
   return run_program({"import", "nccl-topology", file});
-}
-
-// That it is a node that a scenario can have.
-void expect_predicts(const std::string& node_text) {
-  const std::string node = temporary_file("node.yaml");
-  write_text(node, node_text);
-  const ProgramRun run =
-      run_program({"predict", "link-test", "--set=cluster.node=" + node,
-                   "--set=cluster.network=ndr", "--set=cluster.network.link=100Gb/s",
-                   "--set=workload.size=1MiB", "--set=workload.collective=all_reduce"});
-  EXPECT_EQ(run.status, 0) << run.err << node_text;
 }
 
 TEST(Import, ReadsWhatNcclDumps) {

@@ -15,29 +15,13 @@
 namespace gradhaul {
 namespace {
 
-// SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014): the
-// n-th draw of a seed is a hash of both.
-class Draws {
- public:
-  explicit Draws(std::uint64_t seed) : state_(seed) {}
-  std::size_t below(std::size_t bound) {
-    std::uint64_t z = state_ += 0x9e3779b97f4a7c15U;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-    return static_cast<std::size_t>((z ^ (z >> 31)) % bound);
-  }
-
- private:
-  std::uint64_t state_;
-};
-
 constexpr std::array<std::string_view, 33> kScraps{
     "{",    "}",    "[",   "]",    ":",    ": ",           ",",   "\n",        "\n  ",
     "- ",   "#",    " #",  "\"",   "'",    "&a ",          "*a",  "!x ",       "|",
     ">",    "\t",   "0",   "-1",   "1e99", "999999999999", "GiB", "unlimited", "none",
     "auto", "gpu0", "sw0", "\xff", "? ",   "---\n"};
 
-std::string damaged(std::string text, Draws& draws) {
+std::string damaged(std::string text, DamageDraws& draws) {
   const std::size_t wounds = 1 + draws.below(4);
   for (std::size_t i = 0; i < wounds && !text.empty(); ++i) {
     const std::size_t at = draws.below(text.size());
@@ -82,7 +66,7 @@ void read_and_use(const std::string& path, const std::vector<std::string>& setti
 }
 
 TEST(Fuzz, DamagedScenariosAreReported) {
-  Draws draws(1);
+  DamageDraws draws(1);
   const std::string path = temporary_file("scenario.yaml");
   for (const std::string& name : Library(GRADHAUL_SCENARIOS).names("")) {
     // All of it in one file: nodes, networks and devices too.
@@ -98,7 +82,7 @@ TEST(Fuzz, DamagedScenariosAreReported) {
 
 // Short texts hit the keys of the outer levels more often.
 TEST(Fuzz, DamagedSmallScenariosAreReported) {
-  Draws draws(2);
+  DamageDraws draws(2);
   const std::string path = temporary_file("scenario.yaml");
   const std::string text = std::string(kSmallScenario) +
                            "communication: {ring_order: balanced, channels: 8, slot_size: 1MiB}\n"
@@ -111,7 +95,7 @@ TEST(Fuzz, DamagedSmallScenariosAreReported) {
 }
 
 TEST(Fuzz, DamagedSettingsAreReported) {
-  Draws draws(3);
+  DamageDraws draws(3);
   const std::string path = temporary_file("scenario.yaml");
   write_text(path, kSmallScenario);
   const std::vector<std::string> settings{

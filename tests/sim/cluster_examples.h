@@ -159,4 +159,19 @@ inline double row_us(const Prediction& prediction) {
   return prediction.rows.at(0).time.microseconds();
 }
 
+// DCQCN whose rates come and go within the microseconds of a small run.
+inline CongestionControl quick_dcqcn() {
+  CongestionControl control;
+  control.dcqcn = true;
+  control.kmin = {10'000};
+  control.kmax = {40'000};
+  control.notification_interval = 4_us;
+  control.gain = 1.0 / 256;
+  control.alpha_timer = control.decrease_interval = 10_us;
+  control.increase_timer = 40_us;
+  control.additive_increase = BitRate{200'000'000};
+  control.hyper_increase = control.least_rate = BitRate{1'000'000'000};
+  return control;
+}
+
 }  // namespace gradhaul::examples

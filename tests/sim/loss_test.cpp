@@ -163,16 +163,8 @@ Cluster random_lossy_cluster(Draws& draws) {
     network.switch_buffer = {64'000'000};
     network.pause.xoff = {30'000};
     network.pause.xon = {20'000};
-    CongestionControl& control = network.congestion;
-    control.dcqcn = draws.below(2) == 0;
-    control.kmin = {10'000};
-    control.kmax = {40'000};
-    control.notification_interval = 4_us;
-    control.gain = 1.0 / 256;
-    control.alpha_timer = control.decrease_interval = 10_us;
-    control.increase_timer = 40_us;
-    control.additive_increase = BitRate{200'000'000};
-    control.hyper_increase = control.least_rate = BitRate{1'000'000'000};
+    network.congestion = quick_dcqcn();
+    network.congestion.dcqcn = draws.below(2) == 0;
   }
   for (int node = 0; node < 2; ++node) {
     const double rate = std::pow(10, -7 + 0.1 * static_cast<double>(draws.below(15)));

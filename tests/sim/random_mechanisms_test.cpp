@@ -102,25 +102,12 @@ class WorldDrawer {
       cluster().faults.links = {{"node1.nic0", BitRate{20'000'000'000}, {}, {}}};
     }
     if (!roce) return;
-    if (has_drawn("DCQCN", 3)) give_congestion_control();
+    if (has_drawn("DCQCN", 3)) network.congestion = quick_dcqcn();
     if (has_drawn("dropping", 4)) network.pause.on = false;
     if (network.pause.on && has_drawn("storm", 6)) {
       cluster().faults.storms = {{"node1.nic0", 20_us, 30_us}};
     }
     if (network.pause.on && has_drawn("PFC off", 8)) cluster().faults.pfc_off = {{"node0.nic0"}};
-  }
-
-  void give_congestion_control() {
-    CongestionControl& control = cluster().network.congestion;
-    control.dcqcn = true;
-    control.kmin = {10'000};
-    control.kmax = {40'000};
-    control.notification_interval = 4_us;
-    control.gain = 1.0 / 256;
-    control.alpha_timer = control.decrease_interval = 10_us;
-    control.increase_timer = 40_us;
-    control.additive_increase = BitRate{200'000'000};
-    control.hyper_increase = control.least_rate = BitRate{1'000'000'000};
   }
 
   void tcp() {
