@@ -3,7 +3,9 @@
 // Whether credits are always there in time, where stations (sim/stations.h) leave them out: they
 // count what a link has under way, and stop where a packet might have had to wait.
 
+#include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "sim/growing_ring.h"
 
@@ -12,32 +14,101 @@ namespace gradhaul {
 // Thrown where credits may have run out: events have to step this world.
 struct CreditsRanOut {};
 
-// Of a link whose packets' credits are given back at times that others tell.
+// Of a link whose packets' credits are given back at times that others tell, before or after they
+// have been taken.
 class WireCredits {
  public:
-  void start_with(std::int64_t window) { window_ = window; }
-  // What is not known to be back counts as under way.
+  // `until_back`: ps from leaving the far end's buffer to being usable again.
+  void start_with(std::int64_t window, std::int64_t until_back) {
+    window_ = window;
+    until_back_ = until_back;
+  }
+  bool watched() const { return window_ > 0; }
   void take(std::int64_t now, std::int64_t units) {
     if (window_ == 0) return;
-    while (!returns_.empty() && returns_.front().time <= now) {
-      under_way_ -= returns_.front().units;
-      returns_.pop();
-    }
-    under_way_ += units;
-    if (under_way_ > window_) throw CreditsRanOut{};
+    taken_ += units;
+    append(takes_, now, units);
   }
-  void give_back(std::int64_t time, std::int64_t units) {
-    if (window_ > 0) returns_.push({time, units});
+  // What took them leaves the far end's buffer.
+  void leave(std::int64_t time, std::int64_t units) {
+    if (window_ > 0) append(returns_, time + until_back_, units);
+  }
+  // Once all has been told that is given back before any credit that has been taken.
+  void check() {
+    if (takes_.empty()) return;
+    // What is back only counts once it matters.
+    if (under_way_ + taken_ > window_) absorb(takes_.front().first);
+    if (under_way_ + taken_ > window_) return check_each();
+    under_way_ += taken_;
+    taken_ = 0;
+    takes_.clear();
   }
 
  private:
-  struct Return {
-    std::int64_t time;
-    std::int64_t units;
+  // Changes that follow each other in equal steps.
+  struct Changes {
+    std::int64_t first;
+    std::int64_t step;
+    std::int64_t count;
+    std::int64_t units;  // of each
+    std::int64_t next;   // if the steps go on
   };
+
+  static void append(std::vector<Changes>& changes, std::int64_t time, std::int64_t units) {
+    if (!changes.empty() && changes.back().units == units) {
+      Changes& last = changes.back();
+      if (last.next == time) {
+        ++last.count;
+        last.next += last.step;
+        return;
+      }
+      if (last.count == 1 && time >= last.first) {
+        last.step = time - last.first;
+        last.count = 2;
+        last.next = time + last.step;
+        return;
+      }
+    }
+    changes.push_back({time, 0, 1, units, INT64_MIN});
+  }
+  // All that is back by then.
+  void absorb(std::int64_t time) {
+    std::size_t kept = 0;
+    for (Changes& back : returns_) {
+      if (back.first <= time) {
+        const std::int64_t last = back.first + (back.count - 1) * back.step;
+        const std::int64_t count = last <= time ? back.count : (time - back.first) / back.step + 1;
+        under_way_ -= count * back.units;
+        back.count -= count;
+        back.first += count * back.step;
+        if (back.count == 0) continue;
+      }
+      returns_[kept++] = back;
+    }
+    returns_.resize(kept);
+  }
+  // As many at once as the window takes.
+  void check_each() {
+    for (const Changes& takes : takes_) {
+      for (std::int64_t checked = 0; checked < takes.count;) {
+        absorb(takes.first + checked * takes.step);
+        const std::int64_t fit =
+            std::min(takes.count - checked, (window_ - under_way_) / takes.units);
+        if (fit <= 0) throw CreditsRanOut{};
+        under_way_ += fit * takes.units;
+        checked += fit;
+      }
+    }
+    taken_ = 0;
+    takes_.clear();
+  }
+
   std::int64_t window_ = 0;  // 0: none are needed
+  std::int64_t until_back_ = 0;
   std::int64_t under_way_ = 0;
-  GrowingRing<Return> returns_;
+  std::int64_t taken_ = 0;  // by all takes_
+  std::vector<Changes> takes_;
+  std::vector<Changes> returns_;  // few, in no order
 };
 
 // Of a PCIe link whose trains are passed on as they come: the credit of each unit is back one loop
@@ -48,17 +119,27 @@ class TrainCredits {
     window_ = window;
     loop_ = loop;
   }
+  // From now on trains of so many units, which take `time` each, need not be told of, if the window
+  // takes as many as fit on the link. `time` must be that of all of these.
+  void leave_out(std::int64_t units, std::int64_t time) {
+    if (window_ == 0 || time <= 0) return;
+    const std::int64_t most = (loop_ * units + time - 1) / time + units + 1;
+    leaves_out_ = most <= window_;
+    if (!leaves_out_) return;
+    left_out_ = most;
+    plain_units_ = units;
+    plain_time_ = time;
+  }
+  // Those need not be told of.
+  bool leaves_out() const { return leaves_out_ || window_ == 0; }
   void take(std::int64_t now, std::int64_t units, std::int64_t time) {
     if (window_ == 0) return;
-    while (!trains_.empty() && trains_.front().first + trains_.front().time <= now) {
-      under_way_ -= trains_.front().units;
-      trains_.pop();
-    }
-    if (under_way_ + units > window_ && under_way_ - back(now) + units > window_) {
-      throw CreditsRanOut{};
-    }
+    // In place of as much of those that are left out.
+    if (leaves_out_) units = std::max<std::int64_t>(0, units - time * plain_units_ / plain_time_);
+    if (units == 0) return;
     trains_.push({now + loop_, time, units});
     under_way_ += units;
+    if (under_way_ > most()) look(now);
   }
 
  private:
@@ -67,6 +148,15 @@ class TrainCredits {
     std::int64_t time;   // ps, in which the others follow
     std::int64_t units;
   };
+  // What is back only counts once it matters.
+  void look(std::int64_t now) {
+    while (!trains_.empty() && trains_.front().first + trains_.front().time <= now) {
+      under_way_ -= trains_.front().units;
+      trains_.pop();
+    }
+    if (under_way_ - back(now) > most()) throw CreditsRanOut{};
+  }
+  std::int64_t most() const { return leaves_out_ ? window_ - left_out_ : window_; }
   // Of the oldest train, the only one that may partly be back.
   std::int64_t back(std::int64_t now) const {
     if (trains_.empty() || trains_.front().first > now) return 0;
@@ -77,6 +167,10 @@ class TrainCredits {
   std::int64_t window_ = 0;
   std::int64_t loop_ = 0;
   std::int64_t under_way_ = 0;
+  std::int64_t left_out_ = 0;
+  std::int64_t plain_units_ = 0;
+  std::int64_t plain_time_ = 1;
+  bool leaves_out_ = false;
   GrowingRing<Train> trains_;
 };
 

@@ -64,11 +64,14 @@ struct LinkDigest {
   }
   // Whoever adds many counts them himself. No branches: nobody could foretell them.
   void add_uncounted(std::int64_t start, std::uint64_t of_packet) {
+    fold(record(start, of_packet));
+    last_start = start;
+  }
+  void fold(std::uint64_t folded) {
     const auto product = static_cast<Int128>(value) * static_cast<Int128>(kDigestFactor);
     const std::uint64_t sum = (static_cast<std::uint64_t>(product) & kDigestModulus) +
-                              static_cast<std::uint64_t>(product >> 61) + record(start, of_packet);
+                              static_cast<std::uint64_t>(product >> 61) + folded;
     value = (sum & kDigestModulus) + (sum >> 61);
-    last_start = start;
   }
   std::uint64_t reduced() const { return value >= kDigestModulus ? value - kDigestModulus : value; }
 

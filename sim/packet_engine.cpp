@@ -222,6 +222,7 @@ void PacketEngine::begin_round() {
 
 PacketEngine::Pause PacketEngine::run(std::int64_t limit, std::int64_t budget) {
   const Pause pause = run_events(limit, budget);
+  if (stations_) stations_->catch_up();
   if (stations_) stations_->settle();
   return pause;
 }
@@ -244,8 +245,11 @@ PacketEngine::Pause PacketEngine::run_events(std::int64_t limit, std::int64_t bu
         pause_after_instant_ = false;
         return Pause::kInstant;
       }
-      if (stations_) stations_->advance(limit + 1);
-      const std::int64_t time = wheel_.next_time();
+      std::int64_t time = wheel_.next_time();
+      if (stations_ && (time > limit || time > stations_->quiet())) {
+        stations_->advance(limit + 1);
+        time = wheel_.next_time();
+      }
       if (time == INT64_MAX) return Pause::kIdle;
       if (time > limit) return Pause::kLimit;
       now_ = time;
@@ -372,6 +376,7 @@ ResourceId PacketEngine::stall_culprit(LinkId link, int traffic_class) const {
 }
 
 std::int64_t PacketEngine::backlog_total(LinkId link) const {
+  if (stations_) stations_->catch_up();
   if (stations_) stations_->settle_backlog(link);
   const LinkState& s = state(link);
   return s.backlog_total + (s.backlog_since >= 0 ? now_ - s.backlog_since : 0);

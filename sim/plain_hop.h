@@ -18,8 +18,12 @@ struct PlainHop {
   std::int64_t time = 0;  // as TrainForm has it
   std::int64_t remainder = 0;
   std::int64_t full_carry = INT64_MAX;  // remainders that make up a picosecond
-  std::uint64_t record = 0;             // LinkDigest::part() of it
-  std::int32_t payload = 0;             // on this link
+  std::uint64_t part = 0;               // LinkDigest::part() of it
+  // LinkDigest::record() of the last one, which began so long after the one before it on the link:
+  // most often the next one does too.
+  std::int64_t after = INT64_MIN;
+  std::uint64_t record = 0;
+  std::int32_t payload = 0;  // on this link
   std::int32_t units = 0;
   std::int32_t credits = 0;
   // What the engine counts of each: packet hops, and how often its payload was taken in by a flow
@@ -27,20 +31,10 @@ struct PlainHop {
   std::int8_t hops = 0;
   std::int8_t sent = 0;
   std::int8_t delivered = 0;
-  std::int64_t served = 0;  // and not yet counted
-
-  // Served from `start` on; for how long.
-  std::int64_t serve(LinkState& link, std::int64_t start) {
-    const std::int64_t carry = remainder + (link.free == start ? link.carry : 0);
-    const bool full = carry >= full_carry;
-    const std::int64_t serialisation = time + (full ? 1 : 0);
-    link.carry = carry - (full ? full_carry : 0);
-    link.free = start + serialisation;
-    link.busy_total += serialisation;
-    link.digest.add_uncounted(start, record);
-    ++served;
-    return serialisation;
-  }
+  // And not yet counted: those served, and those that the flow took in before its first link.
+  std::int64_t served = 0;
+  std::int64_t entered = 0;
+  FlowId flow = kNone;  // of a first link
 };
 
 // What comes after a wire.
@@ -53,7 +47,7 @@ struct PlainWay {
   std::int64_t* next = nullptr;  // when the station there has something to do
   std::int32_t hop = 0;          // by which it waits there
   std::int32_t ordinal = 0;
-  FlowId flow = kNone;  // where that is another: into the GPU's memory
+  PlainHop* entered = nullptr;  // where that is another flow's: into the GPU's memory
 };
 
 // By which hops plain packets of a flow of the wire go: from the GPU's memory to a GPU's memory.
@@ -61,9 +55,8 @@ struct PlainLane {
   std::int32_t request = kNone;  // the first of the pair
   std::int32_t completion = kNone;
   std::int32_t wire = kNone;
-  FlowId request_flow = kNone;
-  FlowId completion_flow = kNone;
-  FlowId wire_flow = kNone;
+  std::int32_t request_ordinal = 0;
+  std::int32_t wire_ordinal = 0;
 };
 
 }  // namespace gradhaul

@@ -12,10 +12,7 @@
 namespace gradhaul {
 namespace {
 
-// What a station does not know yet of credits grows with the window: up to a quarter of them.
-constexpr std::int64_t kPartOfCredits = 4;
-constexpr std::int64_t kLongestWindow = 1'000'000;
-// Below, events are as quick.
+// ps: what takes less is stepped by events as quickly.
 constexpr std::int64_t kShortestWindow = 20'000;
 
 bool world_allows(const PredictionRequest& request) {
@@ -41,8 +38,7 @@ class StationPlanner {
   bool pairs_serve_alike(const Route& route) const;
   bool read_whole_packets() const;
   bool sort_wires();
-  std::int64_t window() const;
-  std::int64_t unknown(const Link& link) const;
+  void measure_ways();
   StationPlan::Nic& nic_of(LinkId link);
 
   const PredictionRequest& request_;
@@ -141,32 +137,24 @@ bool StationPlanner::sort_wires() {
 
 // What starts on the last wire leads to acknowledgements, writes and completions no sooner than it
 // is there and the NIC has taken it in; what is written is seen so long after its first link.
-std::int64_t StationPlanner::window() const {
+void StationPlanner::measure_ways() {
   const Node& node = request_.cluster.node;
-  std::int64_t window = kLongestWindow;
+  plan_.arrival = plan_.crossing = plan_.writing = INT64_MAX;
   for (const FlowSpec& flow : wiring_.flows) {
     const auto kind = static_cast<FlowKind>(flow.kind);
     if (kind != FlowKind::kWire && kind != FlowKind::kAcknowledge) continue;
+    Duration crossing = node.nic.receive_latency;
+    for (const RouteHop& hop : flow.route) crossing += fabric_.link(hop.link).latency;
     const Link& last = fabric_.link(flow.route.back().link);
-    window = std::min(window, (last.latency + node.nic.receive_latency).ps);
-    for (const RouteHop& hop : flow.route)
-      window = std::min(window, unknown(fabric_.link(hop.link)));
+    plan_.arrival = std::min(plan_.arrival, (last.latency + node.nic.receive_latency).ps);
+    plan_.crossing = std::min(plan_.crossing, crossing.ps);
   }
   for (const auto& [name, nic] : nics_) {
     if (nic.up[0] == kNoLink) continue;
     const std::int64_t there =
         (fabric_.link(nic.up[0]).latency + fabric_.link(nic.up[1]).latency).ps;
-    window = std::min(window, there + node.gpu.write_latency.ps);
+    plan_.writing = std::min(plan_.writing, there + node.gpu.write_latency.ps);
   }
-  return window;
-}
-
-std::int64_t StationPlanner::unknown(const Link& link) const {
-  const std::int64_t blocks = link.window[static_cast<int>(TrafficClass::kPosted)];
-  if (blocks == 0 || link.rate.unlimited()) return kLongestWindow;
-  SerialisationCarry carry;
-  return serialisation_time(Bytes{blocks * kCreditBlockBytes / kPartOfCredits}, link.rate, carry)
-      .ps;
 }
 
 std::optional<StationPlan> StationPlanner::plan() {
@@ -176,8 +164,8 @@ std::optional<StationPlan> StationPlanner::plan() {
     if (!take_flow(flow)) return std::nullopt;
   }
   if (!sort_wires()) return std::nullopt;
-  plan_.window = window();
-  if (plan_.window < kShortestWindow) return std::nullopt;
+  measure_ways();
+  if (std::min(plan_.arrival, plan_.writing) < kShortestWindow) return std::nullopt;
   for (auto& [name, nic] : nics_) {
     // A NIC has a wire, if only for acknowledgements, and no other leads into that.
     if (nic.out == kNoLink || feeders_.count(nic.out) > 0) return std::nullopt;

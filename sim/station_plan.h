@@ -26,8 +26,11 @@ struct StationPlan {
   };
   std::vector<Nic> nics;
   std::vector<LinkId> wires;  // behind the NICs, each after all that lead into it
-  // ps: what one station does within so long reaches no station before it any sooner.
-  std::int64_t window = 0;
+  // ps, at least: from a start on the last wire to what it has the NIC there do or tell; from one
+  // on a NIC's wire to that; from a write on its first link to who sees what is written.
+  std::int64_t arrival = 0;
+  std::int64_t crossing = 0;
+  std::int64_t writing = 0;
 };
 
 // None where events have to step the world. `out_injectors`: by link, the injector that puts its

@@ -17,21 +17,33 @@ bool Stations::wake_at(std::int32_t injector, std::int64_t time) {
   Nic* nic = nic_of(injector);
   if (nic == nullptr) return false;
   nic->wake = std::min(nic->wake, time);
-  nic->next = std::min(nic->next, time);
+  *nic->next = std::min(*nic->next, time);
+  *nic->quiet = std::min(*nic->quiet, time);
+  all_quiet_ = std::min(all_quiet_, time);
   return true;
 }
 
 bool Stations::transmit(std::int32_t injector) {
   Nic* nic = nic_of(injector);
   if (nic == nullptr) return false;
+  catch_up();
   transmit(*nic, engine_.now_);
-  nic->next = std::min(nic->next, engine_.now_);
+  touch(*nic);
   return true;
+}
+
+// It may have something to do now.
+void Stations::touch(Nic& nic) {
+  *nic.next = std::min(*nic.next, engine_.now_);
+  if (stepping_) return;
+  *nic.quiet = quiet_of(nic, engine_.now_);
+  all_quiet_ = std::min(all_quiet_, *nic.quiet);
 }
 
 void Stations::send(FlowId flow, const Packet& sent, std::int64_t ready) {
   const Entry& entry = entries_[static_cast<std::size_t>(flow)];
   Nic& nic = nics_[static_cast<std::size_t>(entry.nic)];
+  settle(engine_.flows_[static_cast<std::size_t>(flow)].first_hop);
   if (entry.kind == kAnswer) {
     Packet packet = sent;
     engine_.number(flow, packet, ready);
@@ -41,40 +53,71 @@ void Stations::send(FlowId flow, const Packet& sent, std::int64_t ready) {
   Packet& packet = engine_.packet(id);
   engine_.number(flow, packet, ready);
   entry.ring->push({ready, engine_.hop_of(packet).ordinal, packet.hop, packet.message, id});
-  nic.next = std::min(nic.next, ready);
+  *nic.next = std::min(*nic.next, ready);
+  *nic.quiet = std::min(*nic.quiet, ready);
+  all_quiet_ = std::min(all_quiet_, ready);
 }
 
-std::int64_t Stations::next_action() const {
-  std::int64_t next = INT64_MAX;
-  for (const Nic& nic : nics_) next = std::min(next, nic.next);
-  for (const Wire& wire : wires_) next = std::min(next, wire.next);
-  return next;
+std::int64_t Stations::next_action() const { return *std::min_element(next_.begin(), next_.end()); }
+
+void Stations::stretch_windows(int times) {
+  window_ *= times;
+  reading_ *= times;
 }
 
 void Stations::advance(std::int64_t limit) {
+  step_until(limit, true);
+  all_quiet_ = *std::min_element(quiet_.begin(), quiet_.end());
+}
+
+void Stations::catch_up() {
+  if (!stepping_ && clock_ < engine_.now_) step_until(engine_.now_, false);
+}
+
+void Stations::step_until(std::int64_t limit, bool heeds_events) {
   const std::int64_t now = engine_.now_;
   engine_.ahead_ = true;
+  stepping_ = true;
   bool moved = true;
   while (true) {
-    const std::int64_t stop = std::min(limit, engine_.wheel_.next_time());
+    const std::int64_t stop = heeds_events ? std::min(limit, engine_.wheel_.next_time()) : limit;
     if (!moved) clock_ = std::max(clock_, std::min(stop, next_action()));
     if (clock_ >= stop) break;
-    const std::int64_t end = std::min(stop, clock_ + window_);
-    moved = false;
-    for (Nic& nic : nics_) {
-      if (nic.next >= end) continue;
-      step(nic, end);
-      moved = true;
-    }
-    for (Wire& wire : wires_) {
-      if (wire.next >= end) continue;
-      step(wire, end);
-      moved = true;
-    }
+    const std::int64_t plain = *std::min_element(quiet_.begin(), quiet_.end());
+    const std::int64_t apart = std::min({stop, plain, clock_ + reading_});
+    const std::int64_t end = apart > clock_ + window_ ? apart : std::min(stop, clock_ + window_);
+    moved = next_action() < end;
+    if (moved && end == apart) step_apart(end);
+    if (moved && end != apart) step_together(end);
+    for (WireCredits* credits : watched_credits_) credits->check();
     clock_ = end;
   }
+  stepping_ = false;
   engine_.ahead_ = false;
   engine_.now_ = now;
+}
+
+void Stations::step_together(std::int64_t end) {
+  for (Nic& nic : nics_) {
+    if (*nic.next < end) step(nic, end);
+  }
+  for (Wire& wire : wires_) {
+    if (*wire.next < end) step(wire, end);
+  }
+}
+
+// Where nobody asks for what is not plain, the way from a NIC's wire over the network to the writes
+// that its requests take turns with, and on to the data that they bring, is gone link by link.
+void Stations::step_apart(std::int64_t end) {
+  for (Nic& nic : nics_) {
+    if (*nic.next < end) step_out(nic, end);
+  }
+  for (Wire& wire : wires_) {
+    if (*wire.next < end) step(wire, end);
+  }
+  for (Nic& nic : nics_) {
+    if (*nic.next < end) step_up(nic, end);
+  }
 }
 
 namespace {
@@ -84,29 +127,20 @@ WaitingRing& first_of(WaitingRing& a, WaitingRing& b) { return b.before(a) ? b :
 
 }  // namespace
 
-std::int64_t Stations::Nic::out_ready() const {
-  return std::min({data.ready(), credits.ready(), acknowledgements.ready()});
-}
-
-std::int64_t Stations::Nic::up_start() const {
-  const std::int64_t ready = std::min(requests.ready(), writes.ready());
-  return ready == INT64_MAX ? ready : std::max(ready, up->free);
-}
-
 // At one instant the NIC wakes before anything starts, and its wire comes before its PCIe link.
 void Stations::step(Nic& nic, std::int64_t end) {
   while (true) {
     const std::int64_t out = nic.out_start();
     const std::int64_t up = nic.up_start();
-    nic.next = std::min({out, up, nic.wake});
-    if (nic.next >= end) return;
-    engine_.now_ = nic.next;
+    const std::int64_t next = std::min({out, up, nic.wake});
+    if (next >= end) return pause(nic, end);
+    engine_.now_ = next;
     ++engine_.events_;
-    if (nic.wake == nic.next) {
+    if (nic.wake == next) {
       nic.wake = INT64_MAX;
       transport_.injectors_[static_cast<std::size_t>(nic.links.injector)].wake = INT64_MAX;
-      transmit(nic, nic.next);
-    } else if (out == nic.next) {
+      transmit(nic, next);
+    } else if (out == next) {
       leave_nic(nic, out);
     } else {
       leave_up(nic, up);
@@ -114,21 +148,9 @@ void Stations::step(Nic& nic, std::int64_t end) {
   }
 }
 
-void Stations::step(Wire& wire, std::int64_t end) {
-  while (true) {
-    WaitingRing* first = wire.rings.front();
-    for (std::size_t i = 1; i < wire.rings.size(); ++i) first = &first_of(*first, *wire.rings[i]);
-    wire.next = std::max(first->ready(), wire.state->free);
-    if (wire.next >= end) return;
-    const WaitingPacket waiting = first->pop();
-    ++engine_.events_;
-    if (waiting.packet == kNone) {
-      cross(waiting, *wire.state, wire.next);
-    } else {
-      Packet packet = take(waiting);
-      cross(packet, wire.link, wire.next);
-    }
-  }
+void Stations::pause(Nic& nic, std::int64_t end) {
+  *nic.next = std::min({nic.out_start(), nic.up_start(), nic.wake});
+  *nic.quiet = quiet_of(nic, end);
 }
 
 // A packet that finds the wire free has not waited; who comes while it is busy waits from then on.
@@ -149,12 +171,7 @@ void Stations::leave_nic(Nic& nic, std::int64_t start) {
     transport_.injectors_[static_cast<std::size_t>(nic.links.injector)].buffered -= payload;
     transmit(nic, start);
   }
-  if (nic.out_ready() <= start) {
-    if (state.backlog_since < 0) state.backlog_since = start;
-  } else if (state.backlog_since >= 0) {
-    state.backlog_total += start - state.backlog_since;
-    state.backlog_since = -1;
-  }
+  note_backlog(state, nic.out_ready(), start);
 }
 
 void Stations::settle_backlog(LinkId out) {
@@ -165,20 +182,6 @@ void Stations::settle_backlog(LinkId out) {
   if (state.backlog_since >= 0) return;
   const std::int64_t ready = nic.out_ready();
   if (ready < engine_.now_) state.backlog_since = ready;
-}
-
-void Stations::leave_up(Nic& nic, std::int64_t start) {
-  WaitingRing& ring = first_of(nic.requests, nic.writes);
-  const bool request = &ring == &nic.requests;
-  const WaitingPacket waiting = ring.pop();
-  if (waiting.packet != kNone) {
-    Packet packet = take(waiting);
-    leave_up(nic, packet, request, start);
-  } else if (request) {
-    read(nic, waiting.message, start);
-  } else {
-    write(nic, waiting, start);
-  }
 }
 
 Packet Stations::take(const WaitingPacket& special) {
@@ -270,7 +273,8 @@ void Stations::cross(Packet& packet, LinkId link, std::int64_t start) {
   ring_between(link, next.link)
       .push({packet.ready, next.ordinal, packet.hop, packet.message, engine_.add_packet(packet)});
   Wire& station = wires_[static_cast<std::size_t>(wire_of_[static_cast<std::size_t>(next.link)])];
-  station.next = std::min(station.next, packet.ready);
+  *station.next = std::min(*station.next, packet.ready);
+  *station.quiet = std::min(*station.quiet, packet.ready + arrival_);
 }
 
 // A read request, or a write, by both links of the pair.

@@ -11,16 +11,22 @@
 //  - The second link of a pair, and the pair by which answers come, are served by nobody else in
 //    between: what becomes of a packet there is settled as it starts on the first, and what the
 //    second link has done is told when the engine pauses (sim/mirrored_link.h).
-//  - A NIC's wire and the link it reads and writes by are one station, since a packet that starts
-//    on the one makes a request for the other at the same instant. What comes in from the network
-//    gets there later than a window lasts.
+//  - A packet that starts on a NIC's wire makes a request for the link that the NIC reads and
+//    writes by at the same instant; data come a read latency later. So as long as a NIC asks for
+//    plain packets only, all NICs' wires are stepped for up to that latency, then the other wires,
+//    then the links to the GPUs. Where it goes on to another message, which looks at how its links
+//    have done, NICs are stepped as a whole, no longer than what comes in from the network takes to
+//    get there.
 //  - Credits are always there in time. That is watched (sim/credit_watch.h), not assumed: else the
 //    run ends with CreditsRanOut, and events have to step the world from its beginning.
 //  - Of plain packets (sim/plain_hop.h) all is known beforehand but when: the transport, which
 //    would do nothing else with them than ask for the next, is not called.
 //
-// Events of messages stay where they are, in the engine's wheel. Stations are stepped up to, and
-// not including, the next one; so events of an instant come before its starts, as ever.
+// Events of messages stay where they are, in the engine's wheel. Before one that a station has to
+// do with, stations are stepped up to its time, and not including it; so events of an instant come
+// before its starts, as ever. Before others they are stepped only as far as needed: each station
+// tells until when nothing that it does is seen outside (sim/stations_quiet.cpp; plain packets
+// never are).
 
 #include <algorithm>
 #include <cstdint>
@@ -31,6 +37,7 @@
 #include "sim/mirrored_link.h"
 #include "sim/packet_engine.h"
 #include "sim/plain_hop.h"
+#include "sim/serving_link.h"
 #include "sim/station_plan.h"
 #include "sim/waiting_ring.h"
 
@@ -50,6 +57,10 @@ class Stations {
   void send(FlowId flow, const Packet& packet, std::int64_t ready);
   // Everything before `limit`, or before an event that comes sooner.
   void advance(std::int64_t limit);
+  // Until then events may be handled without.
+  std::int64_t quiet() const { return all_quiet_; }
+  // Everything before the engine's time, during which all are quiet.
+  void catch_up();
   // Has the injector go on at `time`, if that is sooner than what it waits for; false: it is none
   // of a station.
   bool wake_at(std::int32_t injector, std::int64_t time);
@@ -64,7 +75,7 @@ class Stations {
     release(delivered.ingress, delivered.ingress_units, time);
   }
   void append_state(StateWords& words) const;
-  void stretch_windows(int times) { window_ *= times; }
+  void stretch_windows(int times);
 
  private:
   enum Kind : std::uint8_t { kOther, kRing, kAnswer };
@@ -76,7 +87,8 @@ class Stations {
   };
   struct Nic {
     StationPlan::Nic links;
-    std::int64_t next = INT64_MAX;  // it does nothing before
+    std::int64_t* next = nullptr;
+    std::int64_t* quiet = nullptr;
     std::int64_t wake = INT64_MAX;
     LinkState* out = nullptr;
     LinkState* up = nullptr;  // the first of each pair
@@ -96,29 +108,77 @@ class Stations {
     MirroredLink second_up;
     MirroredLink second_answer;
 
-    std::int64_t out_ready() const;
+    std::int64_t out_ready() const {
+      return std::min({data.ready(), credits.ready(), acknowledgements.ready()});
+    }
     std::int64_t out_start() const { return std::max(out_ready(), out->free); }
-    std::int64_t up_start() const;
+    std::int64_t up_start() const {
+      const std::int64_t ready = std::min(requests.ready(), writes.ready());
+      return ready == INT64_MAX ? ready : std::max(ready, up->free);
+    }
+  };
+  // A message whose packets a NIC asks for.
+  struct Stream {
+    std::int32_t index = kNone;
+    Message* message = nullptr;
+    const PlainLane* lane = nullptr;
+    PlainHop* request = nullptr;
+    PlainHop* completion = nullptr;
+    PlainHop* wire = nullptr;
   };
   struct Wire {
     LinkId link = kNoLink;
     LinkState* state = nullptr;
-    std::int64_t next = INT64_MAX;
+    std::int64_t* next = nullptr;
+    std::int64_t* quiet = nullptr;
     std::vector<WaitingRing*> rings;  // one for each link that leads here
   };
 
   // Stations.
   Nic* nic_of(std::int32_t injector);
+  void step_together(std::int64_t end);
+  void step_apart(std::int64_t end);
   void step(Nic& nic, std::int64_t end);
+  void step_out(Nic& nic, std::int64_t end);
+  void step_up(Nic& nic, std::int64_t end);
   void step(Wire& wire, std::int64_t end);
+  void pause(Nic& nic, std::int64_t end);
+  // Whether packets wait, of those that have come when one starts.
+  static void note_backlog(LinkState& out, std::int64_t ready, std::int64_t start) {
+    if (ready <= start) {
+      if (out.backlog_since < 0) out.backlog_since = start;
+    } else if (out.backlog_since >= 0) {
+      out.backlog_total += start - out.backlog_since;
+      out.backlog_since = -1;
+    }
+  }
   void leave_nic(Nic& nic, std::int64_t start);
   void leave_up(Nic& nic, std::int64_t start);
+  void step_until(std::int64_t limit, bool heeds_events);
   std::int64_t next_action() const;
+  std::int64_t special_start(const WaitingRing& ring, const LinkState& link,
+                             std::int64_t now) const;
+  std::int64_t start_behind(const WaitingRing& ring, std::int64_t ready, const LinkState& link,
+                            std::int64_t now) const;
+  std::int64_t quiet_of(const Nic& nic, std::int64_t now) const;
+  std::int64_t next_unlike(const Nic& nic, std::int64_t now) const;
+  void touch(Nic& nic);
   // Plain packets: sim/stations_plain.cpp.
+  std::int64_t plain_left(const Message& sending) const;
+  Stream stream_of(std::int32_t message);
+  Stream& known_stream(std::int32_t message);
   void transmit(Nic& nic, std::int64_t now);
-  void read(Nic& nic, std::int32_t message, std::int64_t start);
+  void ask(Nic& nic, Stream& stream, std::int64_t now);
+  void leave_plainly(Nic& nic, std::int64_t end);
+  void leave_up_plainly(Nic& nic, std::int64_t end);
+  void read(Nic& nic, Stream& stream, ServingLink& up, ServingLink& answer, std::int64_t start);
+  void pass_on(const WaitingPacket& plain, PlainHop& form, const PlainWay& way,
+               ServingLink& serving, WireCredits& taken, std::int64_t start);
   void cross(const WaitingPacket& plain, LinkState& link, std::int64_t start);
-  void write(Nic& nic, const WaitingPacket& plain, std::int64_t start);
+  template <typename Then>
+  bool cross_all(WaitingRing& ring, LinkState& link, WireCredits& taken, std::int64_t end,
+                 std::int64_t other_ready, Then then);
+  void write(Nic& nic, const WaitingPacket& plain, ServingLink& up, std::int64_t start);
   void settle(std::int32_t hop);
   // All others.
   Packet take(const WaitingPacket& special);
@@ -131,8 +191,7 @@ class Stations {
   void trace(const Packet& packet, LinkId link, std::int64_t start);
   void deliver(Packet& packet, LinkId link, std::int64_t start, std::int64_t serialisation);
   void release(LinkId ingress, std::int64_t units, std::int64_t time) {
-    credits_[static_cast<std::size_t>(ingress)].give_back(
-        time + engine_.state(ingress).return_after_leaving, units);
+    credits_[static_cast<std::size_t>(ingress)].leave(time, units);
   }
   std::int64_t& sequence_of(std::int32_t hop) {
     return engine_.hops_[static_cast<std::size_t>(hop)].last_sequence;
@@ -152,22 +211,33 @@ class Stations {
 
   PacketEngine& engine_;
   PacketTransport& transport_;
-  std::int64_t window_;
-  std::int64_t clock_ = 0;           // everything before has happened
+  std::int64_t window_;   // a NIC may be stepped for so long without its wires
+  std::int64_t arrival_;  // as the plan has them
+  std::int64_t crossing_;
+  std::int64_t writing_;
+  std::int64_t reading_ = INT64_MAX;  // from a request to data before a NIC's wire, at least
+  std::int64_t clock_ = 0;            // everything before has happened
+  bool stepping_ = false;
+  std::int64_t all_quiet_ = 0;       // the first of quiet_
   std::int32_t packet_payload_ = 0;  // of a plain packet
   std::int64_t read_latency_ = 0;
   std::int64_t receive_latency_ = 0;
   std::int64_t transmit_latency_ = 0;
+  // By station, NICs before wires: it does nothing before; it does nothing that others see before.
+  std::vector<std::int64_t> next_;
+  std::vector<std::int64_t> quiet_;
   std::vector<Nic> nics_;
   std::vector<Wire> wires_;
-  std::deque<WaitingRing> rings_;              // before wires
-  std::vector<Entry> entries_;                 // by flow
-  std::vector<PlainLane> lanes_;               // by flow of the wire
-  std::vector<PlainHop> plain_;                // by hop
-  std::vector<std::int32_t> plain_hops_;       // those that are in use
-  std::vector<PlainWay> ways_;                 // by hop of a wire
-  std::vector<std::int32_t> second_hops_;      // of pairs
-  std::vector<WireCredits> credits_;           // by link
+  std::deque<WaitingRing> rings_;          // before wires
+  std::vector<Entry> entries_;             // by flow
+  std::vector<PlainLane> lanes_;           // by flow of the wire
+  std::vector<PlainHop> plain_;            // by hop
+  std::vector<std::int32_t> plain_hops_;   // those that are in use
+  std::vector<PlainWay> ways_;             // by hop of a wire
+  std::vector<Stream> streams_;            // of a NIC, while it is stepped
+  std::vector<std::int32_t> second_hops_;  // of pairs
+  std::vector<WireCredits> credits_;       // by link
+  std::vector<WireCredits*> watched_credits_;
   std::vector<std::int32_t> nic_of_out_;       // by link
   std::vector<std::int32_t> nic_of_injector_;  // by injector
   // By link of a wire that others lead into: its station, and the ring for each of them.

@@ -2,10 +2,36 @@
 
 #include <algorithm>
 
+#include "core/assert.h"
 #include "sim/packet_transport.h"
 #include "sim/stations.h"
 
 namespace gradhaul {
+
+// How many plain packets of the message a NIC asks for next.
+std::int64_t Stations::plain_left(const Message& sending) const {
+  if (sending.credit || sending.asked == 0) return 0;
+  if (lanes_[static_cast<std::size_t>(sending.wire)].wire == kNone) return 0;
+  return (sending.amount - sending.asked - 1) / packet_payload_;
+}
+
+Stations::Stream Stations::stream_of(std::int32_t index) {
+  Message& message = transport_.messages_[static_cast<std::size_t>(index)];
+  const PlainLane& lane = lanes_[static_cast<std::size_t>(message.wire)];
+  const auto plain = [&](std::int32_t hop) {
+    return hop == kNone ? nullptr : &plain_[static_cast<std::size_t>(hop)];
+  };
+  return {index, &message, &lane, plain(lane.request), plain(lane.completion), plain(lane.wire)};
+}
+
+// One of a few that take turns.
+inline Stations::Stream& Stations::known_stream(std::int32_t index) {
+  for (Stream& stream : streams_) {
+    if (stream.index == index) return stream;
+  }
+  streams_.push_back(stream_of(index));
+  return streams_.back();
+}
 
 // The NIC asks for as many packets as its buffer takes: for plain ones here, else as the transport
 // does.
@@ -13,12 +39,8 @@ void Stations::transmit(Nic& nic, std::int64_t now) {
   Injector& sender = transport_.injectors_[static_cast<std::size_t>(nic.links.injector)];
   while (!sender.active.empty()) {
     const std::int32_t pair = sender.active.front();
-    const std::int32_t index = transport_.queue_pairs_[static_cast<std::size_t>(pair)].head;
-    Message& sending = transport_.messages_[static_cast<std::size_t>(index)];
-    const PlainLane& lane = lanes_[static_cast<std::size_t>(sending.wire)];
-    const bool plain = !sending.credit && sending.asked > 0 &&
-                       sending.amount - sending.asked > packet_payload_ && lane.wire != kNone;
-    if (!plain) {
+    Stream stream = stream_of(transport_.queue_pairs_[static_cast<std::size_t>(pair)].head);
+    if (plain_left(*stream.message) == 0) {
       if (!transport_.transmit_next(nic.links.injector)) return;
       continue;
     }
@@ -26,49 +48,27 @@ void Stations::transmit(Nic& nic, std::int64_t now) {
     if (sender.active.size() > 1) {
       std::rotate(sender.active.begin(), sender.active.begin() + 1, sender.active.end());
     }
-    sending.asked += packet_payload_;
     sender.buffered += packet_payload_;
-    ++engine_.flows_[static_cast<std::size_t>(lane.request_flow)].next_sequence;
-    const std::int32_t ordinal = engine_.hops_[static_cast<std::size_t>(lane.request)].ordinal;
-    nic.requests.push({now, ordinal, lane.request, index});
+    ask(nic, stream, now);
   }
 }
 
-// The request starts, and all that follows up to the packet's being ready before the wire.
-void Stations::read(Nic& nic, std::int32_t index, std::int64_t start) {
-  Message& sending = transport_.messages_[static_cast<std::size_t>(index)];
-  const PlainLane& lane = lanes_[static_cast<std::size_t>(sending.wire)];
-  PlainHop& request = plain_[static_cast<std::size_t>(lane.request)];
-  const std::int64_t asking = request.serve(*nic.up, start);
-  nic.requests_under_way.take(start, request.units, asking);
-
-  const std::int64_t ready = start + asking + nic.up_latency + read_latency_;
-  LinkState& link = *nic.answer;
-  const std::int64_t leaves = std::max(ready, link.free);
-  link.backlog_total += leaves - std::min(leaves, std::max(ready, link.digest.last_start));
-  PlainHop& completion = plain_[static_cast<std::size_t>(lane.completion)];
-  const std::int64_t answering = completion.serve(link, leaves);
-  ++engine_.flows_[static_cast<std::size_t>(lane.completion_flow)].next_sequence;
-  nic.answers_under_way.take(leaves, completion.units, answering);
-
-  ++engine_.flows_[static_cast<std::size_t>(lane.wire_flow)].next_sequence;
-  sending.sent += packet_payload_;
-  nic.data.push({leaves + answering + nic.answer_latency + transmit_latency_,
-                 engine_.hops_[static_cast<std::size_t>(lane.wire)].ordinal, lane.wire, index});
+inline void Stations::ask(Nic& nic, Stream& stream, std::int64_t now) {
+  stream.message->asked += packet_payload_;
+  ++stream.request->entered;
+  nic.requests.push_behind({now, stream.lane->request_ordinal, stream.lane->request, stream.index});
 }
 
 // Over a wire of the network, from the buffer before it into the one behind.
-void Stations::cross(const WaitingPacket& plain, LinkState& link, std::int64_t start) {
-  const auto hop = static_cast<std::size_t>(plain.hop);
-  PlainHop& form = plain_[hop];
-  const PlainWay& way = ways_[hop];
-  const std::int64_t serialisation = form.serve(link, start);
+inline void Stations::pass_on(const WaitingPacket& plain, PlainHop& form, const PlainWay& way,
+                              ServingLink& serving, WireCredits& taken, std::int64_t start) {
+  const std::int64_t serialisation = serving.serve(form, start);
   if (plain.ingress_units > 0) release(plain.ingress, plain.ingress_units, start + serialisation);
-  credits_[static_cast<std::size_t>(way.link)].take(start, form.credits);
-  std::int64_t ready = start + link.latency;
+  taken.take(start, form.credits);
+  std::int64_t ready = start + serving.latency();
   if (way.last) {
     ready += serialisation + receive_latency_;
-    ++engine_.flows_[static_cast<std::size_t>(way.flow)].next_sequence;
+    ++way.entered->entered;
   } else {
     ready += std::max<std::int64_t>(0, serialisation - way.not_waited_for);
   }
@@ -76,18 +76,210 @@ void Stations::cross(const WaitingPacket& plain, LinkState& link, std::int64_t s
   *way.next = std::min(*way.next, ready);
 }
 
+void Stations::cross(const WaitingPacket& plain, LinkState& link, std::int64_t start) {
+  const auto hop = static_cast<std::size_t>(plain.hop);
+  ServingLink serving(link);
+  pass_on(plain, plain_[hop], ways_[hop], serving,
+          credits_[static_cast<std::size_t>(ways_[hop].link)], start);
+}
+
+// What is ready in this ring sooner than in any other, as far as it is plain; `then` is told when
+// each was ready and when it starts. Whether there was any.
+template <typename Then>
+inline bool Stations::cross_all(WaitingRing& ring, LinkState& link, WireCredits& taken,
+                                std::int64_t end, std::int64_t other_ready, Then then) {
+  if (ring.ready() >= other_ready) return false;
+  ServingLink serving(link);
+  std::int64_t served = 0;
+  std::int32_t hop = kNone;
+  PlainHop* form = nullptr;
+  const PlainWay* way = nullptr;
+  while (ring.ready() < other_ready) {
+    const std::int64_t ready = ring.ready();
+    const std::int64_t start = std::max(ready, serving.free());
+    const WaitingPacket& plain = ring.front();
+    if (start >= end || plain.packet != kNone) break;
+    ++served;
+    if (plain.hop != hop) {
+      hop = plain.hop;
+      form = &plain_[static_cast<std::size_t>(hop)];
+      way = &ways_[static_cast<std::size_t>(hop)];
+    }
+    pass_on(plain, *form, *way, serving, taken, start);
+    ring.drop();
+    then(ready, start);
+  }
+  engine_.events_ += served;
+  return served > 0;
+}
+
+// Data of a NIC that asks for nothing but plain packets meanwhile, as far as they are plain
+// themselves.
+void Stations::leave_plainly(Nic& nic, std::int64_t end) {
+  if (nic.data.ready() >= end) return;
+  Injector& sender = transport_.injectors_[static_cast<std::size_t>(nic.links.injector)];
+  streams_.clear();
+  for (const std::int32_t pair : sender.active) {
+    streams_.push_back(stream_of(transport_.queue_pairs_[static_cast<std::size_t>(pair)].head));
+  }
+  LinkState& out = *nic.out;
+  const std::int64_t others = std::min(nic.credits.ready(), nic.acknowledgements.ready());
+  const std::int64_t payload = packet_payload_;
+  const std::int64_t fits = streams_.empty() ? INT64_MIN : sender.buffer - payload;
+  std::int64_t buffered = sender.buffered;
+  std::size_t turn = 0;
+  const auto ask_for_next = [&](std::int64_t ready, std::int64_t start) {
+    if (out.backlog_since < 0 && ready < start) out.backlog_since = ready;
+    buffered -= payload;
+    while (buffered <= fits || (buffered <= 0 && fits != INT64_MIN)) {
+      Stream& next = streams_[turn];
+      GRADHAUL_ASSERT(next.message->asked > 0, "windows end before what is not plain");
+      buffered += payload;
+      ask(nic, next, start);
+      if (++turn == streams_.size()) turn = 0;
+    }
+    note_backlog(out, std::min(nic.data.ready(), others), start);
+  };
+  cross_all(nic.data, out, credits_[static_cast<std::size_t>(nic.links.out)], end, others,
+            ask_for_next);
+  sender.buffered = buffered;
+  if (turn > 0) {
+    std::rotate(sender.active.begin(), sender.active.begin() + static_cast<std::ptrdiff_t>(turn),
+                sender.active.end());
+  }
+}
+
+void Stations::step_out(Nic& nic, std::int64_t end) {
+  while (true) {
+    leave_plainly(nic, end);
+    const std::int64_t out = nic.out_start();
+    if (out >= end) return;
+    engine_.now_ = out;
+    ++engine_.events_;
+    leave_nic(nic, out);
+  }
+}
+
+// The request starts, and all that follows up to the packet's being ready before the wire.
+inline void Stations::read(Nic& nic, Stream& stream, ServingLink& up, ServingLink& answer,
+                           std::int64_t start) {
+  const std::int64_t asking = up.serve(*stream.request, start);
+  nic.requests_under_way.take(start, stream.request->units, asking);
+
+  const std::int64_t ready = start + asking + nic.up_latency + read_latency_;
+  const std::int64_t leaves = std::max(ready, answer.free());
+  nic.answer->backlog_total += leaves - std::min(leaves, std::max(ready, answer.last_start()));
+  const std::int64_t answering = answer.serve(*stream.completion, leaves);
+  ++stream.completion->entered;
+  if (!nic.answers_under_way.leaves_out()) {
+    nic.answers_under_way.take(leaves, stream.completion->units, answering);
+  }
+
+  ++stream.wire->entered;
+  stream.message->sent += packet_payload_;
+  nic.data.push_behind({leaves + answering + nic.answer_latency + transmit_latency_,
+                        stream.lane->wire_ordinal, stream.lane->wire, stream.index});
+}
+
 // Into the GPU's memory. Nobody waits for it.
-void Stations::write(Nic& nic, const WaitingPacket& plain, std::int64_t start) {
+inline void Stations::write(Nic& nic, const WaitingPacket& plain, ServingLink& up,
+                            std::int64_t start) {
   PlainHop& form = plain_[static_cast<std::size_t>(plain.hop)];
-  const std::int64_t serialisation = form.serve(*nic.up, start);
-  nic.writes_under_way.take(start, form.units, serialisation);
-  if (form.units > nic.whole_writes) throw CreditsRanOut{};
+  const std::int64_t serialisation = up.serve(form, start);
+  if (!nic.writes_under_way.leaves_out()) {
+    nic.writes_under_way.take(start, form.units, serialisation);
+    if (form.units > nic.whole_writes) throw CreditsRanOut{};
+  }
   release(plain.ingress, plain.ingress_units, start + serialisation);
+}
+
+void Stations::leave_up(Nic& nic, std::int64_t start) {
+  WaitingRing& ring = nic.writes.before(nic.requests) ? nic.writes : nic.requests;
+  const bool request = &ring == &nic.requests;
+  const WaitingPacket waiting = ring.pop();
+  if (waiting.packet != kNone) {
+    Packet packet = take(waiting);
+    return leave_up(nic, packet, request, start);
+  }
+  ServingLink up(*nic.up);
+  if (!request) return write(nic, waiting, up, start);
+  ServingLink answer(*nic.answer);
+  Stream stream = stream_of(waiting.message);
+  read(nic, stream, up, answer, start);
+}
+
+void Stations::step_up(Nic& nic, std::int64_t end) {
+  if (nic.up != nullptr) leave_up_plainly(nic, end);
+  while (nic.up_start() < end) {
+    engine_.now_ = nic.up_start();
+    ++engine_.events_;
+    leave_up(nic, engine_.now_);
+    leave_up_plainly(nic, end);
+  }
+  pause(nic, end);
+}
+
+// As far as they are plain.
+void Stations::leave_up_plainly(Nic& nic, std::int64_t end) {
+  ServingLink up(*nic.up);
+  ServingLink answer(nic.answer != nullptr ? *nic.answer : *nic.up);
+  streams_.clear();
+  while (true) {
+    const bool writes = nic.writes.before(nic.requests);
+    WaitingRing& ring = writes ? nic.writes : nic.requests;
+    const std::int64_t start = std::max(ring.ready(), up.free());
+    if (start >= end) return;
+    const WaitingPacket& first = ring.front();
+    if (first.packet != kNone) return;
+    ++engine_.events_;
+    if (writes) {
+      write(nic, first, up, start);
+    } else {
+      read(nic, known_stream(first.message), up, answer, start);
+    }
+    ring.drop();
+  }
+}
+
+void Stations::step(Wire& wire, std::int64_t end) {
+  WireCredits& taken = credits_[static_cast<std::size_t>(wire.link)];
+  std::int64_t next = INT64_MAX;
+  while (true) {
+    WaitingRing* first = wire.rings.front();
+    std::int64_t other_ready = INT64_MAX;
+    for (std::size_t i = 1; i < wire.rings.size(); ++i) {
+      WaitingRing* other = wire.rings[i];
+      if (other->before(*first)) std::swap(first, other);
+      other_ready = std::min(other_ready, other->ready());
+    }
+    const auto nothing = [](std::int64_t, std::int64_t) {};
+    if (cross_all(*first, *wire.state, taken, end, other_ready, nothing)) continue;
+    next = std::max(first->ready(), wire.state->free);
+    if (next >= end) break;
+    const WaitingPacket waiting = first->pop();
+    ++engine_.events_;
+    if (waiting.packet == kNone) {
+      cross(waiting, *wire.state, next);
+    } else {
+      Packet packet = take(waiting);
+      cross(packet, wire.link, next);
+    }
+  }
+  *wire.next = next;
+  std::int64_t special = INT64_MAX;
+  for (const WaitingRing* ring : wire.rings) {
+    special = std::min(special, special_start(*ring, *wire.state, end));
+  }
+  *wire.quiet = special == INT64_MAX ? special : special + arrival_;
 }
 
 // What has been served by a hop, in all that the engine and the transport count.
 void Stations::settle(std::int32_t number) {
   PlainHop& plain = plain_[static_cast<std::size_t>(number)];
+  if (plain.entered > 0) {
+    engine_.flows_[static_cast<std::size_t>(plain.flow)].next_sequence +=
+        std::exchange(plain.entered, 0);
+  }
   const std::int64_t served = std::exchange(plain.served, 0);
   if (served == 0) return;
   PacketEngine::FlowHop& hop = engine_.hops_[static_cast<std::size_t>(number)];

@@ -19,16 +19,31 @@ constexpr int kCompletion = static_cast<int>(TrafficClass::kCompletion);
 }  // namespace
 
 Stations::Stations(PacketEngine& engine, const StationPlan& plan, PacketTransport& transport)
-    : engine_(engine), transport_(transport), window_(plan.window) {
+    : engine_(engine),
+      transport_(transport),
+      window_(std::min(plan.arrival, plan.writing)),
+      arrival_(plan.arrival),
+      crossing_(plan.crossing),
+      writing_(plan.writing) {
   const std::size_t links = engine_.states_.size();
   credits_.resize(links);
   nic_of_out_.resize(links, kNone);
   wire_of_.resize(links, kNone);
   ring_from_.resize(links);
+  next_.assign(plan.nics.size() + plan.wires.size(), INT64_MAX);
+  quiet_ = next_;
+  const Node& node = transport_.node_;
+  packet_payload_ = static_cast<std::int32_t>(engine_.fabric_.cluster().network.mtu.count);
+  read_latency_ = node.gpu.read_latency.ps;
+  receive_latency_ = node.nic.receive_latency.ps;
+  transmit_latency_ = node.nic.transmit_latency.ps;
   add_nics(plan);
   add_wires(plan);
   add_entries();
   add_lanes();
+  for (WireCredits& credits : credits_) {
+    if (credits.watched()) watched_credits_.push_back(&credits);
+  }
 }
 
 void Stations::watch(TrainCredits& credits, const LinkId (&pair)[2], int traffic_class) const {
@@ -50,6 +65,8 @@ void Stations::add_nics(const StationPlan& plan) {
   for (const StationPlan::Nic& links : plan.nics) {
     Nic& nic = nics_.emplace_back();
     nic.links = links;
+    nic.next = &next_[nics_.size() - 1];
+    nic.quiet = &quiet_[nics_.size() - 1];
     nic.out = &engine_.link_state(links.out);
     watch(nic.writes_under_way, links.up, kPosted);
     watch(nic.requests_under_way, links.up, kNonPosted);
@@ -64,10 +81,13 @@ void Stations::add_nics(const StationPlan& plan) {
     if (links.answer[1] != kNoLink) {
       nic.answer = &engine_.link_state(links.answer[0]);
       nic.answer_latency = nic.answer->latency + engine_.state(links.answer[1]).latency;
+      reading_ = std::min(reading_,
+                          nic.up_latency + read_latency_ + nic.answer_latency + transmit_latency_);
     }
     const auto number = static_cast<std::int32_t>(nics_.size() - 1);
     nic_of_out_[static_cast<std::size_t>(links.out)] = number;
-    credits_[static_cast<std::size_t>(links.out)].start_with(nic.out->credits[kPosted].window());
+    credits_[static_cast<std::size_t>(links.out)].start_with(nic.out->credits[kPosted].window(),
+                                                             nic.out->return_after_leaving);
     if (links.injector == kNone) continue;
     const auto injector = static_cast<std::size_t>(links.injector);
     transport_.injectors_[injector].tags = 0;  // there are always enough
@@ -80,9 +100,11 @@ void Stations::add_wires(const StationPlan& plan) {
   wires_.reserve(plan.wires.size());
   for (const LinkId link : plan.wires) {
     wire_of_[static_cast<std::size_t>(link)] = static_cast<std::int32_t>(wires_.size());
-    wires_.push_back({link, &engine_.link_state(link), INT64_MAX, {}});
-    credits_[static_cast<std::size_t>(link)].start_with(
-        engine_.state(link).credits[kPosted].window());
+    const std::size_t station = nics_.size() + wires_.size();
+    wires_.push_back({link, &engine_.link_state(link), &next_[station], &quiet_[station], {}});
+    const LinkState& state = engine_.state(link);
+    credits_[static_cast<std::size_t>(link)].start_with(state.credits[kPosted].window(),
+                                                        state.return_after_leaving);
   }
   for (const PacketEngine::Flow& flow : engine_.flows_) {
     for (int i = 1; i < flow.hops; ++i) {
@@ -141,11 +163,6 @@ void Stations::add_entries() {
 
 // Data that a NIC reads through its pairs and another writes through its own.
 void Stations::add_lanes() {
-  const Node& node = transport_.node_;
-  packet_payload_ = static_cast<std::int32_t>(engine_.fabric_.cluster().network.mtu.count);
-  read_latency_ = node.gpu.read_latency.ps;
-  receive_latency_ = node.nic.receive_latency.ps;
-  transmit_latency_ = node.nic.transmit_latency.ps;
   lanes_.resize(engine_.flows_.size());
   plain_.resize(engine_.hops_.size());
   ways_.resize(engine_.hops_.size());
@@ -169,13 +186,17 @@ void Stations::add_lane(FlowId request, FlowId completion, FlowId wire, FlowId w
   };
   const std::int32_t last = first_hop(wire) + engine_.length(wire) - 1;
   if (!engine_.hops_[static_cast<std::size_t>(last)].endpoint_keeps_buffer) return;
-  lanes_[static_cast<std::size_t>(wire)] = {
-      first_hop(request), first_hop(completion), first_hop(wire), request, completion, wire};
+  const auto ordinal = [&](FlowId flow) {
+    return engine_.hops_[static_cast<std::size_t>(first_hop(flow))].ordinal;
+  };
+  lanes_[static_cast<std::size_t>(wire)] = {first_hop(request), first_hop(completion),
+                                            first_hop(wire), ordinal(request), ordinal(wire)};
   Packet asking;
   asking.asked = packet_payload_;
   Packet carrying;
   carrying.payload = packet_payload_;
   add_plain_hop(first_hop(request), asking);
+  add_plain_hop(first_hop(write), carrying);
   // To the NIC, and from there.
   PlainHop& in_nic = add_plain_hop(first_hop(completion), carrying);
   in_nic.hops = in_nic.sent = 2;
@@ -184,22 +205,29 @@ void Stations::add_lane(FlowId request, FlowId completion, FlowId wire, FlowId w
     add_plain_hop(hop, carrying).hops = 1;
     if (hop < last) add_way(hop, carrying);
   }
+  for (const FlowId flow : {request, completion, wire, write}) {
+    plain_[static_cast<std::size_t>(first_hop(flow))].flow = flow;
+  }
   // On to the GPU.
   PlainHop& there_whole = plain_[static_cast<std::size_t>(last)];
   there_whole.sent = there_whole.delivered = 1;
-  PlainHop& written = add_plain_hop(first_hop(write), carrying);
+  PlainHop& written = plain_[static_cast<std::size_t>(first_hop(write))];
   written.hops = 2;
   written.delivered = 1;
-  Nic& there = nics_[static_cast<std::size_t>(entries_[static_cast<std::size_t>(write)].nic)];
-  ways_[static_cast<std::size_t>(last)] = {
-      engine_.hops_[static_cast<std::size_t>(last)].link,
-      true,
-      0,
-      &there.writes,
-      &there.next,
-      first_hop(write),
-      engine_.hops_[static_cast<std::size_t>(first_hop(write))].ordinal,
-      write};
+  const auto nic_of_flow = [&](FlowId flow) -> Nic& {
+    return nics_[static_cast<std::size_t>(entries_[static_cast<std::size_t>(flow)].nic)];
+  };
+  Nic& there = nic_of_flow(write);
+  nic_of_flow(wire).answers_under_way.leave_out(in_nic.units, in_nic.time);
+  there.writes_under_way.leave_out(written.units, written.time);
+  ways_[static_cast<std::size_t>(last)] = {engine_.hops_[static_cast<std::size_t>(last)].link,
+                                           true,
+                                           0,
+                                           &there.writes,
+                                           there.next,
+                                           first_hop(write),
+                                           ordinal(write),
+                                           &written};
 }
 
 PlainHop& Stations::add_plain_hop(std::int32_t number, const Packet& packet) {
@@ -208,13 +236,13 @@ PlainHop& Stations::add_plain_hop(std::int32_t number, const Packet& packet) {
   const std::int64_t rate = engine_.state(hop.link).rate;
   PlainHop& plain = plain_[static_cast<std::size_t>(number)];
   if (plain.units == 0) plain_hops_.push_back(number);
-  plain = {hop.form.time,
-           hop.form.remainder,
-           rate > 0 ? rate : INT64_MAX,
-           LinkDigest::part(hop.ordinal, 1),
-           packet.payload,
-           hop.form.units,
-           hop.form.credits};
+  plain.time = hop.form.time;
+  plain.remainder = hop.form.remainder;
+  plain.full_carry = rate > 0 ? rate : INT64_MAX;
+  plain.part = LinkDigest::part(hop.ordinal, 1);
+  plain.payload = packet.payload;
+  plain.units = hop.form.units;
+  plain.credits = hop.form.credits;
   return plain;
 }
 
@@ -227,7 +255,7 @@ void Stations::add_way(std::int32_t number, const Packet& packet) {
   way.link = hop.link;
   if (!hop.next_is_slower) way.not_waited_for = hop.next_wants_whole ? 0 : next.form.time;
   way.ring = &ring_between(hop.link, next.link);
-  way.next = &wires_[static_cast<std::size_t>(wire_of_[static_cast<std::size_t>(next.link)])].next;
+  way.next = wires_[static_cast<std::size_t>(wire_of_[static_cast<std::size_t>(next.link)])].next;
   way.hop = number + 1;
   way.ordinal = next.ordinal;
 }

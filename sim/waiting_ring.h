@@ -35,17 +35,47 @@ class WaitingRing {
     return ready_ != other.ready_ ? ready_ < other.ready_
                                   : !empty() && front().ordinal < other.front().ordinal;
   }
+  // How many are no plain packets.
+  std::int64_t specials() const { return specials_; }
+  // How many plain packets come before the first that is not one; -1: there is none.
+  std::int64_t before_special() const {
+    if (specials_ == 0) return -1;
+    std::int64_t place = 0;
+    while (waiting_[place].packet == kNone) ++place;
+    return place;
+  }
+  // How many plain packets at its head are ready before then.
+  std::int64_t before(std::int64_t ready) const {
+    std::int64_t place = 0;
+    while (place < size() && waiting_[place].packet == kNone && waiting_[place].ready < ready) {
+      ++place;
+    }
+    return place;
+  }
+  // The first, which is a plain packet, has been seen to.
+  void drop() {
+    waiting_.pop();
+    ready_ = empty() ? INT64_MAX : front().ready;
+  }
   WaitingPacket pop() {
     const WaitingPacket first = waiting_.front();
+    specials_ -= first.packet != kNone;
     waiting_.pop();
     ready_ = empty() ? INT64_MAX : front().ready;
     return first;
   }
-  void push(const WaitingPacket& added) {
+  // A plain packet that is ready after all that wait here.
+  void push_behind(const WaitingPacket& added) {
     if (waiting_.empty()) ready_ = added.ready;
-    const bool last = waiting_.empty() || !earlier(added, waiting_.back());
     waiting_.push(added);
-    if (!last) sort_in();  // hardly ever
+  }
+  void push(const WaitingPacket& added) {
+    specials_ += added.packet != kNone;
+    if (waiting_.empty()) ready_ = added.ready;
+    const bool sorted =
+        waiting_.empty() || waiting_.back().ready < added.ready || !earlier(added, waiting_.back());
+    waiting_.push(added);
+    if (!sorted) sort_in();  // hardly ever
   }
 
  private:
@@ -61,6 +91,7 @@ class WaitingRing {
   }
 
   std::int64_t ready_ = INT64_MAX;
+  std::int64_t specials_ = 0;
   GrowingRing<WaitingPacket> waiting_;
 };
 

@@ -1,0 +1,74 @@
+// Until when nothing that a station does is seen outside: by events, by acknowledgements that its
+// NIC has to send, by the transport. Bounds from below, from what waits now: who comes later is
+// later.
+
+#include <algorithm>
+
+#include "sim/packet_transport.h"
+#include "sim/stations.h"
+
+namespace gradhaul {
+
+// When the first that waits in a ring and is no plain packet may start: those before it take their
+// time.
+std::int64_t Stations::special_start(const WaitingRing& ring, const LinkState& link,
+                                     std::int64_t now) const {
+  const std::int64_t before = ring.before_special();
+  if (before < 0) return INT64_MAX;
+  const std::int64_t idle = std::max(now, link.free);
+  if (before == 0) return std::max(ring.ready(), idle);
+  const std::int64_t time = plain_[static_cast<std::size_t>(ring.front().hop)].time;
+  return std::max(ring[before].ready, idle + before * time);
+}
+
+// When what is ready before the same link at `ready` may start.
+std::int64_t Stations::start_behind(const WaitingRing& ring, std::int64_t ready,
+                                    const LinkState& link, std::int64_t now) const {
+  if (ready == INT64_MAX) return ready;
+  const std::int64_t before = ring.before(ready);
+  const std::int64_t idle = std::max(now, link.free);
+  if (before == 0) return std::max(ready, idle);
+  const std::int64_t time = plain_[static_cast<std::size_t>(ring.front().hop)].time;
+  return std::max(ready, idle + before * time);
+}
+
+// What is not a plain packet is seen some time after it starts, and a NIC that goes on to the next
+// message at once.
+std::int64_t Stations::quiet_of(const Nic& nic, std::int64_t now) const {
+  const auto after = [](std::int64_t start, std::int64_t later) {
+    return start == INT64_MAX ? start : start + later;
+  };
+  const std::int64_t out =
+      std::min(start_behind(nic.data, std::min(nic.credits.ready(), nic.acknowledgements.ready()),
+                            *nic.out, now),
+               special_start(nic.data, *nic.out, now));
+  std::int64_t quiet = std::min({nic.wake, after(out, crossing_), next_unlike(nic, now)});
+  if (nic.up != nullptr) {
+    quiet = std::min({quiet, after(special_start(nic.requests, *nic.up, now), reading_),
+                      after(special_start(nic.writes, *nic.up, now), writing_)});
+  }
+  return quiet;
+}
+
+// When a NIC whose buffer is full may next ask for a packet that is not plain: each that it asks
+// for takes the place of one that has begun to leave, and plain ones leave one after the other.
+// Others may take no time.
+std::int64_t Stations::next_unlike(const Nic& nic, std::int64_t now) const {
+  if (nic.links.injector == kNone) return INT64_MAX;
+  const Injector& sender = transport_.injectors_[static_cast<std::size_t>(nic.links.injector)];
+  std::int64_t next = INT64_MAX;
+  const std::int64_t leaves =
+      std::max({now, nic.out->free, nic.data.empty() ? now : nic.data.ready()});
+  for (const std::int32_t pair : sender.active) {
+    const Message& sending = transport_.messages_[static_cast<std::size_t>(
+        transport_.queue_pairs_[static_cast<std::size_t>(pair)].head)];
+    const std::int64_t plain = plain_left(sending) - nic.data.specials();
+    if (plain <= 0) return leaves;
+    const PlainLane& lane = lanes_[static_cast<std::size_t>(sending.wire)];
+    const std::int64_t time = plain_[static_cast<std::size_t>(lane.wire)].time;
+    next = std::min(next, leaves + plain * time);
+  }
+  return next;
+}
+
+}  // namespace gradhaul
