@@ -97,7 +97,10 @@ void PacketEngine::heed_pause(LinkId link, bool pause) {
   held.paused = pause ? kLosslessClass : 0;
   buffers_.hold(link, now_, pause);
   if (held.watched) observer_->on_pause(link, pause, now_);
-  if (held.waiting != 0 && held.free <= now_) list_start(link);
+  if (held.waiting == 0) return;
+  // A pause frame may be on it just then, for which nobody else waits.
+  if (held.free <= now_) return list_start(link);
+  wake_at(link, held.free);
 }
 
 }  // namespace gradhaul
