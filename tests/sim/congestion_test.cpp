@@ -111,6 +111,34 @@ TEST(Dcqcn, SharesAPortEquallyAndKeepsItBusy) {
   }
 }
 
+// Who had the port to itself gives up half of it to who comes later, and both stay there: the
+// shares of each of so many milliseconds.
+TEST(Dcqcn, ConvergesFromAnyShares) {
+  Cluster cluster = lossless_switch(3);
+  add_dcqcn(cluster);
+  constexpr std::int64_t kMillisecond = 1'000'000'000;
+  Incast incast(cluster, {{0, 2, {1 << 20}, 2000, 0}, {1, 2, {1 << 20}, 2000, 5 * kMillisecond}});
+  const auto sent = [&](int node) {
+    const LinkId out = incast.link("node" + std::to_string(node) + ".nic0.out");
+    return static_cast<double>(incast.world().engine().state(out).payload_total);
+  };
+  const auto share_until = [&](std::int64_t end) {
+    const double before[] = {sent(0), sent(1)};
+    incast.run(end * kMillisecond);
+    const double of_first = sent(0) - before[0];
+    return of_first / (of_first + sent(1) - before[1]);
+  };
+  EXPECT_EQ(share_until(4), 1);
+  share_until(15);
+  double mean = 0;
+  for (int end = 20; end <= 60; end += 5) {
+    const double share = share_until(end);
+    EXPECT_NEAR(share, 0.5, 0.15) << "up to " << end << " ms";
+    mean += share / 9;
+  }
+  EXPECT_NEAR(mean, 0.5, 0.025) << "5 % of a share";
+}
+
 TEST(Dcqcn, SparesThePauses) {
   Cluster cluster = lossless_switch(5);
   const Shares without = shares_of(cluster, 4);

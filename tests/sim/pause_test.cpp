@@ -85,6 +85,32 @@ TEST(PauseIncast, PausesEachSenderForAllButItsShare) {
   }
 }
 
+// Where the port is slower than they are by r, each passes 1/(N r).
+TEST(PauseIncast, PausesMoreWhereThePortIsSlower) {
+  for (const int senders : {1, 2, 4}) {
+    for (const int times : {2, 4}) {
+      Cluster cluster = roce_switch(senders + 1, 400_Gbps);
+      const BitRate port{400'000'000'000 / times};
+      cluster.faults.links = {{"node" + std::to_string(senders) + ".nic0", port, {}, {}}};
+      std::vector<IncastStream> streams;
+      for (int i = 0; i < senders; ++i) {
+        streams.push_back({i, senders, {1 << 20}, 16, i * 1'000'000});
+      }
+      Incast incast(cluster, streams);
+      incast.run();
+      EXPECT_EQ(incast.arrivals(), 16 * senders);
+      const double end = static_cast<double>(incast.last_arrival());
+      const double goodput = 50e9 / times * 4096 / 4178;
+      EXPECT_NEAR(16.0 * senders * (1 << 20) / end * 1e12, goodput, goodput * 0.01);
+      for (int i = 0; i < senders; ++i) {
+        const auto paused =
+            static_cast<double>(incast.world().engine().pauses(incast.link(out_of(i))).paused);
+        EXPECT_NEAR(paused / end, 1 - 1.0 / (senders * times), 0.02) << senders << " " << times;
+      }
+    }
+  }
+}
+
 // What a port held beyond its mark, the most over many alignments: so many senders into one port
 // that what leaves meanwhile is next to nothing, and a stream back to one of them, behind whose
 // frames pause frames wait.
