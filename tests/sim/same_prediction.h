@@ -41,7 +41,6 @@ inline void expect_same_run(const Prediction& a, const Prediction& b) {
   for (std::size_t i = 0; i < a.counters.size(); ++i) {
     EXPECT_EQ(a.counters[i].port, b.counters[i].port);
     EXPECT_EQ(a.counters[i].as_on_host, b.counters[i].as_on_host) << a.counters[i].port;
-    EXPECT_EQ(a.counters[i].as_on_host, b.counters[i].as_on_host) << a.counters[i].port;
     EXPECT_EQ(a.counters[i].xmit_wait.ps, b.counters[i].xmit_wait.ps) << a.counters[i].port;
     EXPECT_EQ(a.counters[i].pfc_paused.ps, b.counters[i].pfc_paused.ps) << a.counters[i].port;
     EXPECT_EQ(a.counters[i].pfc_pause_frames, b.counters[i].pfc_pause_frames);
