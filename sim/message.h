@@ -28,6 +28,7 @@ struct SimulatedConnection {
   ConnectionId at_source = 0;
   ConnectionId at_destination = 0;
   std::int64_t writes = 0;
+  std::int64_t known = 0;    // when the NIC knows of all writes that were posted (ps)
   std::int64_t payload = 0;  // posted
   std::int32_t credits_in_flight = 0;
   std::int32_t outstanding = 0;  // messages of both kinds that are still known

@@ -324,7 +324,19 @@ void PacketTransport::post_to_nic(Message& posted, std::int64_t from, std::int32
   Trace& parts = context_.engine.trace(posted.trace);
   parts.add(kNoResource, Cause::kDoorbell, doorbell.ps);
   parts.add(path.source_socket_link, Cause::kLatency, detour.ps);
-  event_for(index, RunEvent::kMessageReady, from + (doorbell + detour).ps);
+  std::int64_t known = from + (doorbell + detour).ps;
+  if (!posted.credit && path.blue_flame.count > 0) known = in_order(posted, known);
+  event_for(index, RunEvent::kMessageReady, known);
+}
+
+// Work requests of a queue pair are processed in their order [IBTA vol. 1, 10.8.3.3]: one that
+// comes with its doorbell waits for those before it that are still fetched. Of several queue pairs
+// all that the connection has are taken for one.
+std::int64_t PacketTransport::in_order(const Message& posted, std::int64_t known) {
+  SimulatedConnection& connection = connections_[static_cast<std::size_t>(posted.connection)];
+  connection.known = std::max(connection.known, known);
+  context_.engine.trace(posted.trace).add(kNoResource, Cause::kDoorbell, connection.known - known);
+  return connection.known;
 }
 
 void PacketTransport::event_for(std::int32_t index, RunEvent event, std::int64_t time) {

@@ -158,6 +158,7 @@ class PacketTransport {
   void add_post_cost(Message& message, std::int64_t from, std::int32_t index);
   std::int64_t add_flag(Message& message, const Path& path, std::int64_t from);
   void post_to_nic(Message& message, std::int64_t from, std::int32_t index);
+  std::int64_t in_order(const Message& posted, std::int64_t known);
   std::int64_t flush(Message& there, std::int64_t from);
   void tell_kernel(std::int32_t index, std::int64_t from);
   void plan_turns(Message& message);

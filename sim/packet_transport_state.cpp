@@ -9,6 +9,7 @@ void PacketTransport::append_state(StateWords& words) const {
   for (const SimulatedConnection& connection : connections_) {
     words.add(connection.writes % std::max(1, connection.wires.data.queue_pairs));
     words.add(connection.credits_in_flight);
+    words.add_due(connection.known);
     for (const auto* queue : {&connection.arriving, &connection.finishing}) {
       words.add(static_cast<std::int64_t>(queue->size()));
       for (std::size_t i = 0; i < queue->size(); ++i) words.add_message(queue->at(i));

@@ -187,6 +187,20 @@ TEST(BlueFlame, SavesTheFetchOfTheWorkRequest) {
   }
 }
 
+// Behind one that is fetched it has to wait: queue pairs keep their order.
+TEST(BlueFlame, PassesNoRequestThatIsFetched) {
+  const auto time_of = [](std::int64_t size, Bytes written) {
+    PredictionRequest request = request_for(with_sized_topology(pair()), {size});
+    request.workload.collective = Collective::kSendRecv;
+    request.communication.channels = 1;
+    request.communication.slot_size = {8192};
+    request.communication.blue_flame = written;
+    return predict(request).rows.at(0).time.ps;
+  };
+  EXPECT_EQ(time_of(8192 + 100, {4096}), time_of(8192 + 100, {}));
+  EXPECT_EQ(time_of(100, {4096}), time_of(100, {}) - pair().node.nic.wqe_fetch.ps);
+}
+
 // Turns are part of what must recur before anything is skipped.
 TEST(CommunicationThread, IsTheSameWhereWhatRecursIsSkipped) {
   for (const Communication& threads : {stepping(), sleeping()}) {
