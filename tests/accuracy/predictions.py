@@ -48,6 +48,15 @@ def is_nccl(result):
     return result["scenario"]["effective"]["communication"]["profile"].startswith("nccl-")
 
 
+def is_known_to_the_tuner(result, fidelity):
+    """Whether NCCL's tuner says something of it: collectives over RDMA, staged nowhere by order."""
+    effective = result["scenario"]["effective"]
+    communication = effective["communication"]
+    return (is_nccl(result) and effective["workload"]["collective"] != "send_recv"
+            and fidelity != "nccl-tuner" and communication["gpudirect"] != "off"
+            and communication["transport"] == "rdma")
+
+
 def predict_row(program, run, size):
     """What is kept of a row."""
     scenario = CASES / f"{run['scenario']}.yaml"
@@ -61,8 +70,7 @@ def predict_row(program, run, size):
     effective = result["scenario"]["effective"]
     if is_nccl(result):
         kept["profile"] = effective["communication"]["profile"]
-    collective = effective["workload"]["collective"]
-    if is_nccl(result) and collective != "send_recv" and run["fidelity"] != "nccl-tuner":
+    if is_known_to_the_tuner(result, run["fidelity"]):
         tuner = predict(program, scenario, chosen, "nccl-tuner")["rows"][-1]
         kept["tuner"] = round(reckoning.in_unit(run["unit"], tuner), 6)
         kept["tuner_plan"] = f"{tuner['algorithm']}/{tuner['protocol']}"
