@@ -183,8 +183,12 @@ void PacketTransport::blame_wait_in_nic(Message& sending, const Injector& inject
   blame_route(path, FlowKind::kCompletion, sending, waited - backed_up - paced);
 }
 
+// Of a GPU and a NIC below one switch.
+constexpr int kPeerLinks = 2;
+
 // A wait for the links of one of its flows: put down to the one whose backlog grew most. What is
-// staged is backed up from where it is narrow to its first link: there to the last that is.
+// staged, or goes by a root complex, is backed up from where it is narrow to its first link: there
+// to the last that is.
 void PacketTransport::blame_route(const Path& path, FlowKind kind, const Message& sending,
                                   std::int64_t waited) {
   if (waited == 0) return;
@@ -195,7 +199,8 @@ void PacketTransport::blame_route(const Path& path, FlowKind kind, const Message
     parts.add(path.sender, Cause::kBusy, waited);
     return;
   }
-  const bool staged = kind != FlowKind::kCompletion || path.staged_out;
+  const bool staged =
+      kind != FlowKind::kCompletion || path.staged_out || engine.length(reads) > kPeerLinks;
   std::int64_t most = 0;
   int narrow = engine.length(reads) - 1;
   for (int i = 0; i < watched_links(path, kind); ++i) {
