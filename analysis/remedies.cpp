@@ -9,6 +9,7 @@
 #include "analysis/resource_group.h"
 #include "core/gpudirect.h"
 #include "core/infiniband_framing.h"
+#include "core/network_framing.h"
 #include "core/packet_loss.h"
 #include "core/pcie_framing.h"
 #include "core/receive_queue.h"
@@ -20,6 +21,7 @@ constexpr double kWorthTrying = 1e-3;
 constexpr std::int64_t kLargestMtu = 4096;
 constexpr std::int64_t kLargestPayload = 4096;
 constexpr Bytes kLargePage{2 << 20};
+constexpr Bytes kLargeChunk{1 << 20};
 
 // What the path spends, in ps, by cause and kind of resource.
 class PathTimes {
@@ -86,6 +88,7 @@ class Reckoning {
       found_.push_back(
           {Knob::kLossless, path_.of("retransmission") + path_.of("ACK timeout"), true});
     }
+    other_plans();
     host_path();
     recovery();
     network();
@@ -126,17 +129,42 @@ class Reckoning {
   void network() {
     const Network& network = cluster_.network;
     const double wires = path_.busy("nic") + path_.busy("network");
+    if (cluster_.node.bonded_nics) {
+      offer(Knob::kQueuePairs, path_.busy("nic") / 2, "nic");
+    } else if (network.routing == Routing::kEcmp && network.topology.leaves > 1) {
+      offer(Knob::kQueuePairs, path_.busy("network") / 2, "network");
+    }
     offer(Knob::kNetworkRate, wires / 2, limiting_ == "network" ? "" : "nic");
     offer(Knob::kMoreUplinks, path_.busy("network") / 2, "network");
-    if (network.kind == NetworkKind::kInfiniband && !network.tcp &&
-        network.mtu.count < kLargestMtu) {
+    const bool rdma =
+        network.kind == NetworkKind::kInfiniband || network.kind == NetworkKind::kRoce;
+    if (rdma && !network.tcp && network.mtu.count < kLargestMtu) {
       const auto mtu = static_cast<double>(network.mtu.count);
-      const auto overhead = static_cast<double>(kInfinibandOverhead.count);
+      const auto overhead = static_cast<double>(packet_overhead(network).count);
       offer(Knob::kMtu, wires * headers_saved(overhead, mtu, kLargestMtu));
     }
     const double credits = path_.at("credits", "nic") + path_.at("credits", "network");
     offer(Knob::kNetworkBuffer, std::max(credits, longest_stall_) / 2);
     wire_latency();
+  }
+
+  // What takes no other cluster. A chunk that travels whole is reduced when all of it is there.
+  void other_plans() {
+    const double wires = path_.busy("nic") + path_.busy("network");
+    const double reducing = path_.busy("reduce");
+    if (communication_.algorithm == Algorithm::kParameterServer) {
+      found_.push_back({Knob::kRing, wires + reducing, true});
+    }
+    const std::int64_t chunk = row_.size.count / std::max(row_.channels * row_.ranks, 1);
+    if (communication_.slot_size.count >= chunk && chunk > kLargeChunk.count) {
+      found_.push_back({Knob::kSlices, std::min(wires, reducing), true});
+    }
+    if (limiting_.empty() && communication_.protocol == Protocol::kSimple &&
+        !communication_.choose_protocol && !cluster_.network.tcp) {
+      // Of flags and turns of threads those at the receiver's.
+      offer(Knob::kLines, path_.of("completion") + path_.of("kernel and host flags") / 2 +
+                              path_.of("communication thread") / 2);
+    }
   }
 
   // What packets cost that are sent again, and ways that meet while others stand idle.

@@ -61,6 +61,10 @@ enum class Knob : std::uint8_t {
   kSelectiveRepeat,  // what is missing is sent again, and not what is behind it
   kRdma,             // instead of TCP
   kTcpCores,         // that carry TCP, and its sockets
+  kQueuePairs,       // of a connection, each of which takes its own way or port
+  kRing,             // instead of a parameter server
+  kLines,            // flags among the data (LL) instead of completions
+  kSlices,           // of chunks, in place of chunks sent whole
 };
 
 }  // namespace gradhaul

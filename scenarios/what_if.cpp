@@ -11,6 +11,7 @@
 #include "core/pcie_framing.h"
 #include "scenarios/device_reader.h"
 #include "scenarios/knob_quantity.h"
+#include "scenarios/plan_what_if.h"
 #include "scenarios/recovery_what_if.h"
 #include "scenarios/thread_what_if.h"
 
@@ -61,11 +62,8 @@ class Turning {
     if (finite(rate)) set(folder, key, byte_rate(doubled(rate)));
   }
   void say_doubled(std::string_view what, BitRate rate) {
-    if (finite(rate)) {
-      say_instead(what, byte_rate(doubled(rate)), byte_rate(rate));
-    } else {
-      say(fmt::format("{} twice as fast", what));
-    }
+    if (finite(rate)) return say_instead(what, byte_rate(doubled(rate)), byte_rate(rate));
+    say(fmt::format("{} twice as fast", what));
   }
   void set_halved(std::string_view folder, std::string_view key, Duration time) {
     if (time.ps > 0) set(folder, key, format_duration({time.ps / 2}));
@@ -79,6 +77,7 @@ class Turning {
         return true;
       case Knob::kMtu:
         say_instead("packets", "4096B", fmt::format("{}B", network.mtu.count));
+        if (network.kind == NetworkKind::kRoce) set(kNetwork, "port_mtu", "9000B");
         set(kNetwork, "mtu", "4096B");
         return true;
       case Knob::kMoreUplinks:
@@ -394,6 +393,7 @@ class Turning {
 WhatIf what_if(Knob knob, const Scenario& scenario, int channels) {
   if (const auto turned = recovery_what_if(knob, scenario)) return *turned;
   if (const auto turned = thread_what_if(knob, scenario)) return *turned;
+  if (const auto turned = plan_what_if(knob, scenario)) return *turned;
   return Turning(knob, scenario, channels).turn();
 }
 

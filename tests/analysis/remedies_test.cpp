@@ -187,7 +187,9 @@ TEST(Remedies, WhatLimitsComesFirstHoweverLittleItIsBlamed) {
 TEST(Remedies, CausesPointAtTheirKnobs) {
   const auto first = [](TimePart part) {
     part.time = 1000_us;
-    return Case("latency", {std::move(part)}).knobs().at(0);
+    Case one("latency", {std::move(part)});
+    one.communication.protocol = Protocol::kLl;  // else that is another way
+    return one.knobs().at(0);
   };
   EXPECT_EQ(first({"", "kernel launch", {}}), Knob::kLaunch);
   EXPECT_EQ(first({"", "kernel and host flags", {}}), Knob::kFlags);
@@ -214,6 +216,42 @@ TEST(Remedies, LargerPacketsSaveHeaders) {
   ASSERT_EQ(remedies.back().knob, Knob::kMtu);
   const double saved = 1 - (4096 + 26) / 4096.0 / ((1024 + 26) / 1024.0);
   EXPECT_NEAR(remedies.back().at_most.microseconds(), 1000 * saved, 1e-3);
+  // 82 over Ethernet.
+  wire.cluster.network.kind = NetworkKind::kRoce;
+  const double more = 1 - (4096 + 82) / 4096.0 / ((1024 + 82) / 1024.0);
+  ASSERT_EQ(wire.remedies().back().knob, Knob::kMtu);
+  EXPECT_NEAR(wire.remedies().back().at_most.microseconds(), 1000 * more, 1e-3);
+}
+
+// What takes another plan and no other cluster.
+TEST(Remedies, KnowOtherPlans) {
+  Case server("node0.nic0", {{"node0.nic0", "busy", 1000_us}});
+  EXPECT_THAT(server.knobs(), Not(Contains(Knob::kRing)));
+  server.communication.algorithm = Algorithm::kParameterServer;
+  EXPECT_EQ(server.knobs().front(), Knob::kRing);
+  // Chunks of 250 MB, sent and then reduced: at best the shorter hides behind the longer.
+  Case whole("node0.nic0", {{"node0.nic0", "busy", 600_us}, {"node0.gpu0.reduce", "busy", 400_us}});
+  EXPECT_THAT(whole.knobs(), Not(Contains(Knob::kSlices)));
+  whole.communication.slot_size = {250'000'000};
+  EXPECT_EQ(whole.remedies().front().knob, Knob::kSlices);
+  EXPECT_EQ(whole.remedies().front().at_most, 400_us);
+  Case small("latency", {{"", "completion", 300_us}, {"", "latency", 700_us}});
+  EXPECT_THAT(small.knobs(), Contains(Knob::kLines));
+  small.communication.protocol = Protocol::kLl;
+  EXPECT_THAT(small.knobs(), Not(Contains(Knob::kLines)));
+}
+
+// A connection's one queue pair takes one port of a bond, and one of several ways.
+TEST(Remedies, KnowThatQueuePairsSpread) {
+  Case wire("node0.nic0", {{"node0.nic0", "busy", 1000_us}});
+  EXPECT_THAT(wire.knobs(), Not(Contains(Knob::kQueuePairs)));
+  wire.cluster.node.bonded_nics = true;
+  EXPECT_EQ(wire.knobs().front(), Knob::kQueuePairs);
+  Case uplink("leaf0-spine0", {{"leaf0-spine0", "busy", 1000_us}});
+  uplink.cluster.network.topology.leaves = 2;
+  EXPECT_THAT(uplink.knobs(), Not(Contains(Knob::kQueuePairs)));
+  uplink.cluster.network.routing = Routing::kEcmp;
+  EXPECT_THAT(uplink.knobs(), Contains(Knob::kQueuePairs));
 }
 
 // A chunk of 250 MB travels in many slices; one that fits into a slot does not care.

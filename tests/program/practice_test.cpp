@@ -136,9 +136,10 @@ TEST(SixtyPercent, IsLostToAnUplinkAndToThreads) {
 // of LL save the completion and the flag of each step, and its thread's turn.
 TEST(ManySmallGradients, CostLatencyManyTimes) {
   const Json rows = result("many-small-gradients", {})["rows"];
-  const double small = rows[0]["time_us"];
-  EXPECT_GT(400 * small, 20 * rows[1]["time_us"].get<double>());
-  const double lines = seconds("many-small-gradients", {"communication.protocol=ll"}) * 1e6;
+  const double small = rows[1]["time_us"];
+  EXPECT_GT(400 * small, 20 * rows[0]["time_us"].get<double>());
+  const double lines =
+      seconds("many-small-gradients", {"workload.size=64KiB", "communication.protocol=ll"}) * 1e6;
   // 0.65 + 0.22 + 0.5 us a step, less 8 KiB more on wire, PCIe and in kernels of 37 GB/s.
   EXPECT_LT(small - lines, 14 * 1.37);
   EXPECT_GT(small - lines, 14 * (1.37 - 8192 * (2 / 50e3 + 2 / 55e3 + 2 / 37e3)));
@@ -175,6 +176,53 @@ TEST(BondedPort, GivesOneQueuePairHalf) {
   const double many = seconds("bonded-port", {"communication.queue_pairs=32"});
   EXPECT_GT(sent / many / kPort, 1.5);
   EXPECT_LE(sent / many / kPort, 2);
+}
+
+// Whoever asks what would help is told what the scenario is about, among the first three.
+TEST(PracticeExplained, NamesWhatHelps) {
+  const struct {
+    const char* scenario;
+    const char* size;
+    const char* helps;
+  } cases[] = {{"roce-mtu-1024", "64MiB", "cluster.network.port_mtu=9000B"},
+               {"bonded-port", "64MiB", "communication.queue_pairs=16"},
+               {"parameter-server", nullptr, "communication.algorithm=ring"},
+               {"whole-chunks", nullptr, "communication.slots=8"},
+               {"acs-on", "64MiB", "cluster.node.pcie_settings.acs=false"},
+               {"gpudirect-off", "64MiB", "communication.gpudirect=on"},
+               {"static-collision", "96MiB", "cluster.network.routing=adaptive"},
+               {"wan-ring", "64MiB", "communication.slots=8"},
+               {"registration-per-transfer", "64MiB", "communication.registration=once"},
+               {"many-small-gradients", nullptr, "communication.protocol=ll"},
+               {"sixty-percent", "32MiB", "cluster.faults=[]"},
+               {"traffic-class-0", "32MiB", "communication.traffic_class=auto"},
+               {"pfc-misconfigured", "32MiB", "cluster.faults=[]"},
+               {"decaying-optics", "64MiB", "cluster.faults=[]"}};
+  for (const auto& c : cases) {
+    std::vector<std::string> arguments{"explain", c.scenario, "--top", "3", "--progress", "off"};
+    if (c.size != nullptr) {
+      arguments.insert(arguments.end(), {"--set", std::string("workload.size=") + c.size});
+    }
+    const ProgramRun run = run_program(arguments);
+    EXPECT_EQ(run.status, 0) << run.err;
+    const auto helps = run.out.find("What would help");
+    const auto after = run.out.find("See it yourself");
+    ASSERT_NE(helps, std::string::npos) << c.scenario;
+    EXPECT_THAT(run.out.substr(helps, after - helps), testing::HasSubstr(c.helps)) << c.scenario;
+  }
+}
+
+// 64 B from GPU to GPU over one HDR switch, with the devices that are shipped: doorbell 0.15 to 0.3
+// us, work request 0.35, read of the GPU 1.0, NICs 0.2 each, switch 0.13, write 0.3; some 2.3 in
+// all, give or take 40 %. The sender has heard of it then; kernels and their flags apart.
+TEST(SmallWrite, IsWithinItsBudget) {
+  const double time = seconds(
+      "quick",
+      {"workload={collective: send_recv, size: 64B}", "communication={channels: 1}",
+       "cluster={nodes: 2, node: dgx-a100, network: hdr, "
+       "ranks_per_node: 1}",
+       "cluster.node.gpus.model.kernel_launch=0ns", "cluster.node.gpus.model.flag_latency=0ns"});
+  EXPECT_NEAR(time * 1e6, 2.3, 0.4 * 2.3);
 }
 
 // Of 16 channels, each crosses between the nodes twice, by 16 NICs in all: a queue pair for data

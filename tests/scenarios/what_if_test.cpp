@@ -16,7 +16,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-constexpr int kKnobs = static_cast<int>(Knob::kTcpCores) + 1;
+constexpr int kKnobs = static_cast<int>(Knob::kSlices) + 1;
 
 struct Turned {
   WhatIf what;
@@ -108,6 +108,38 @@ TEST(WhatIf, TheLastGenerationTakesMoreLanesOrNone) {
   const Scenario last = good(kSmallScenario, {gpu + "gen6x16", nic + "gen6x16"});
   EXPECT_THAT(what_if(Knob::kDevicePcie, last, 16).obstacle,
               HasSubstr("gen6x16 is the fastest PCIe link"));
+}
+
+// Which the ports of Ethernet have to let through.
+TEST(WhatIf, LargerPacketsTakeThePortAlong) {
+  const Turned roce =
+      turned(Knob::kMtu, {"cluster.network=roce", "cluster.network.port_mtu=1500B"});
+  EXPECT_EQ(roce.before.cluster.network.mtu, 1024_B);
+  EXPECT_EQ(roce.after.cluster.network.mtu, 4096_B);
+  EXPECT_EQ(roce.what.change, "packets of 4096B instead of 1024B");
+  EXPECT_THAT(turned(Knob::kMtu, {"cluster.network.mtu=1024B"}).what.settings,
+              ElementsAre("cluster.network.mtu=4096B"));
+}
+
+TEST(WhatIf, QueuePairsAreSixteenOrTwiceAsMany) {
+  EXPECT_EQ(turned(Knob::kQueuePairs).after.communication.queue_pairs, 16);
+  const Turned more = turned(Knob::kQueuePairs, {"communication.queue_pairs=12"});
+  EXPECT_EQ(more.after.communication.queue_pairs, 24);
+  EXPECT_EQ(more.what.change, "24 queue pairs a connection instead of 12");
+}
+
+TEST(WhatIf, OtherPlansAreRingsLinesAndSlices) {
+  const Turned ring = turned(Knob::kRing, {"communication.algorithm=parameter_server"});
+  EXPECT_EQ(ring.before.communication.algorithm, Algorithm::kParameterServer);
+  EXPECT_EQ(ring.after.communication.algorithm, Algorithm::kRing);
+  EXPECT_EQ(turned(Knob::kLines).after.communication.protocol, Protocol::kLl);
+  const Turned slices =
+      turned(Knob::kSlices, {"communication.slots=1", "communication.slot_size=32MiB"});
+  EXPECT_EQ(slices.after.communication.slots, 8);
+  EXPECT_EQ(slices.after.communication.slot_size, 512_KiB);
+  const Scenario plain = good(kSmallScenario);
+  EXPECT_THAT(what_if(Knob::kRing, plain, 16).obstacle, HasSubstr("no parameter server"));
+  EXPECT_THAT(what_if(Knob::kSlices, plain, 16).settings, IsEmpty());
 }
 
 // Faster kernels would make `channels: auto` take fewer of them.
