@@ -112,8 +112,8 @@ TEST(WhatIf, TheLastGenerationTakesMoreLanesOrNone) {
 
 // Which the ports of Ethernet have to let through.
 TEST(WhatIf, LargerPacketsTakeThePortAlong) {
-  const Turned roce =
-      turned(Knob::kMtu, {"cluster.network=roce", "cluster.network.port_mtu=1500B"});
+  const Turned roce = turned(Knob::kMtu, {"cluster.network=roce", "cluster.network.port_mtu=1500B",
+                                          "cluster.network.mtu=auto"});
   EXPECT_EQ(roce.before.cluster.network.mtu, 1024_B);
   EXPECT_EQ(roce.after.cluster.network.mtu, 4096_B);
   EXPECT_EQ(roce.what.change, "packets of 4096B instead of 1024B");
