@@ -20,6 +20,14 @@ struct CountedFlow {
   std::int64_t tlps = 0;        // of max_payload
   std::int64_t split_tlps = 0;  // of what a root complex makes of them
   std::int64_t host_tlps = 0;   // in which a root complex answers
+  // Staged, and counted on the socket's memory as what a NIC or another copy moves: there the
+  // connections are the same.
+  bool known_in_memory = false;
+  CountedFlow again() const {
+    CountedFlow same = *this;
+    same.known_in_memory = true;
+    return same;
+  }
   void add(const CountedFlow& other, std::int64_t times) {
     connections += other.connections * times;
     messages += other.messages * times;

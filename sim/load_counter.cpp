@@ -257,8 +257,8 @@ void LoadCounter::on_rank_end(Rank rank) {
 }
 
 void LoadCounter::lay_copies(int node, int gpu) {
-  const Flow& out = copies_out_[pair(node, gpu, node_.gpu_count)];
-  const Flow& in = copies_in_[pair(node, gpu, node_.gpu_count)];
+  const Flow out = copies_out_[pair(node, gpu, node_.gpu_count)].again();
+  const Flow in = copies_in_[pair(node, gpu, node_.gpu_count)].again();
   if (out.messages + in.messages == 0) return;
   const int socket = fabric_.host_socket(node, gpu);
   if (out.messages > 0) lay_copy_out(node, gpu, socket, out);
@@ -295,7 +295,7 @@ void LoadCounter::lay_peers(int node, int source, int destination, const Flow& f
   }
   const int socket = fabric_.host_socket(node, source);
   lay_copy_out(node, source, socket, flow);
-  lay_copy_in(node, destination, socket, flow);
+  lay_copy_in(node, destination, socket, flow.again());
 }
 
 void LoadCounter::lay_reads(int node) {
@@ -358,7 +358,8 @@ void LoadCounter::lay(const Route& route, TrafficClass traffic_class, const Flow
     if (!request) {
       load.payload += Bytes{flow.payload};
       ++load.routes;
-      load.connections += flow.connections;
+      const bool memory = link.kind == LinkKind::kHostMemory && link.name.ends_with(".memory");
+      load.connections += memory && flow.known_in_memory ? 0 : flow.connections;
       load.messages += flow.messages;
     }
     const Bytes wire = hop.overhead * units + Bytes{request ? 0 : flow.payload};

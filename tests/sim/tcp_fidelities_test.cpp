@@ -113,7 +113,7 @@ TEST(TcpFidelities, ACoreCarriesItsClosedForm) {
     const Prediction prediction = predict(request);
     const ResultRow& row = prediction.rows.at(0);
     const double expected = 2000 * (8 * receive + credit);
-    EXPECT_NEAR(row.time.microseconds(), expected, 0.01 * expected) << prediction.fidelity;
+    EXPECT_NEAR(row.time.microseconds(), expected, 0.001 * expected) << prediction.fidelity;
     EXPECT_EQ(row.limited_by, "node1.gpu0.thread");
     EXPECT_NEAR(row.cpu_cores, 1, 1e-9);
   }
