@@ -143,11 +143,6 @@ void check_tcp(MappingReader& reader, const Scenario& scenario) {
     }
     return;
   }
-  if (!scenario.background.empty()) {
-    reader.report("background",
-                  "background: others go by RDMA in this version, and with transport: tcp nobody "
-                  "does");
-  }
   if (std::any_of(scenario.jobs.begin(), scenario.jobs.end(), [&](const Job& job) {
         return job.communication.tcp != scenario.communication.tcp;
       })) {

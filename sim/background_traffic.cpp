@@ -37,7 +37,10 @@ class Nics final : public Membership {
   }
   Hop hop(int /*channel*/, Rank source, Rank destination) const override {
     const int nics = cluster_.node.nic_count;
-    return {source, destination, source % nics, destination % nics, -1};
+    Hop hop{source, destination, source % nics, destination % nics, -1};
+    // Sockets read and write memory of the host.
+    hop.staged_out = hop.staged_in = cluster_.network.tcp.has_value();
+    return hop;
   }
 
  private:
@@ -130,7 +133,8 @@ class SourceBuilder {
 Bytes wire_bytes(const Network& network, Bytes message) {
   if (network.kind == NetworkKind::kIdeal) return message;
   const std::int64_t packets = (message.count + network.mtu.count - 1) / network.mtu.count;
-  return message + packet_overhead(network) * packets + kRethBytes + kImmediateBytes;
+  const Bytes once = network.tcp ? Bytes{} : kRethBytes + kImmediateBytes;
+  return message + packet_overhead(network) * packets + once;
 }
 
 TrafficPlan plan_traffic(const Cluster& cluster, const BackgroundTraffic& traffic,
