@@ -2,6 +2,7 @@
 
 #include "analysis/quantity_text.h"
 #include "analysis/step_report.h"
+#include "analysis/uncertainty_text.h"
 #include "core/workload_names.h"
 
 namespace gradhaul {
@@ -87,6 +88,7 @@ Json step_json(const TrainingStep& step, const StepOutcome& outcome) {
   for (std::size_t i = 0; i < outcome.stages.size(); ++i) {
     json["stages"].push_back(stage_json(outcome.stages[i], outcome.memory[i]));
   }
+  if (outcome.uncertainty) json["uncertainty"] = uncertainty_json(*outcome.uncertainty);
   json["buckets"] = buckets_json(outcome);
   json["timeline"] = timeline_json(outcome);
   return json;

@@ -8,6 +8,7 @@
 #include "analysis/quantity_text.h"
 #include "analysis/report.h"
 #include "analysis/table.h"
+#include "analysis/uncertainty_text.h"
 #include "core/workload_names.h"
 
 namespace gradhaul {
@@ -183,7 +184,10 @@ std::string step_report(const Prediction& prediction, const TrainingStep& step,
   }
   text +=
       headline(step, outcome) + stages_text(outcome) + buckets_text(outcome) + memory_text(outcome);
-  return text + resources_text(prediction) + closing_text(prediction);
+  text += resources_text(prediction);
+  if (outcome.uncertainty)
+    text += step_uncertainty_text(outcome.time, *outcome.uncertainty) + "#\n";
+  return text + closing_text(prediction);
 }
 
 }  // namespace gradhaul

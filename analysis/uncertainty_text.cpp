@@ -18,7 +18,8 @@ using Json = nlohmann::ordered_json;
 // As the report's other lists have; the result file has all.
 constexpr std::size_t kMostLines = 10;
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 29> kWords{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 30> kWords{{
+    {"workload.training_step.efficiency", "share of the GPUs' peak that compute reaches"},
     {"cluster.node.gpus.model.reduce_bandwidth", "throughput of a reduce kernel"},
     {"cluster.node.gpus.model.read_latency", "read latency of GPU memory"},
     {"cluster.node.gpus.model.write_latency", "write latency of GPU memory"},
@@ -74,12 +75,11 @@ std::string range_text(Duration time, const Uncertainty& uncertainty) {
 }
 
 // "70.1 ms, 68.4 ms to 74.9 ms; most: read latency of GPU memory (-850 us to +2.10 ms)"
-std::string row_text(const ResultRow& row) {
-  const Uncertainty& uncertainty = *row.uncertainty;
-  if (uncertainty.effects.empty()) return duration_text(row.time) + "; no estimate moves it";
+std::string summary_text(Duration time, const Uncertainty& uncertainty) {
+  if (uncertainty.effects.empty()) return duration_text(time) + "; no estimate moves it";
   const EstimateEffect& most = uncertainty.effects.front();
-  return fmt::format("{}; most: {} ({})", range_text(row.time, uncertainty),
-                     estimate_in_words(most.key), effect_range(most, row.time));
+  return fmt::format("{}; most: {} ({})", range_text(time, uncertainty),
+                     estimate_in_words(most.key), effect_range(most, time));
 }
 
 std::string effect_line(const EstimateEffect& effect, Duration time) {
@@ -101,6 +101,18 @@ std::string how_text(const Uncertainty& uncertainty) {
   return text + "\n";
 }
 
+std::string effects_text(Duration time, const Uncertainty& uncertainty) {
+  std::string text;
+  const std::vector<EstimateEffect>& effects = uncertainty.effects;
+  for (std::size_t i = 0; i < std::min(effects.size(), kMostLines); ++i) {
+    text += effect_line(effects[i], time);
+  }
+  if (effects.size() > kMostLines) {
+    text += fmt::format("#   … and {} more\n", effects.size() - kMostLines);
+  }
+  return text;
+}
+
 std::string name_of_row(const ResultRow& row) {
   return row.job.empty() ? bytes_text(row.size) : row.job;
 }
@@ -118,25 +130,24 @@ std::string uncertainty_text(const Prediction& prediction) {
   const ResultRow& last = prediction.rows.back();
   std::string text;
   if (prediction.rows.size() == 1) {
-    text = fmt::format("# Uncertainty: {}\n", row_text(last));
+    text = fmt::format("# Uncertainty: {}\n", summary_text(last.time, *last.uncertainty));
   } else {
     text = "# Uncertainty:\n";
     for (const ResultRow& row : prediction.rows) {
-      text += fmt::format("#   {:>8}: {}\n", name_of_row(row), row_text(row));
+      text += fmt::format("#   {:>8}: {}\n", name_of_row(row),
+                          summary_text(row.time, *row.uncertainty));
     }
   }
   text += how_text(*last.uncertainty);
   if (prediction.rows.size() > 1 && !last.uncertainty->effects.empty()) {
     text += fmt::format("#   Of {}:\n", name_of_row(last));
   }
-  const std::vector<EstimateEffect>& effects = last.uncertainty->effects;
-  for (std::size_t i = 0; i < std::min(effects.size(), kMostLines); ++i) {
-    text += effect_line(effects[i], last.time);
-  }
-  if (effects.size() > kMostLines) {
-    text += fmt::format("#   … and {} more\n", effects.size() - kMostLines);
-  }
-  return text;
+  return text + effects_text(last.time, *last.uncertainty);
+}
+
+std::string step_uncertainty_text(Duration step, const Uncertainty& uncertainty) {
+  return fmt::format("# Uncertainty of the step: {}\n", summary_text(step, uncertainty)) +
+         how_text(uncertainty) + effects_text(step, uncertainty);
 }
 
 Json uncertainty_json(const Uncertainty& uncertainty) {

@@ -13,6 +13,9 @@ namespace gradhaul {
 // estimates. Empty where no row has any.
 std::string uncertainty_text(const Prediction& prediction);
 
+// The same of a training step that takes `step`.
+std::string step_uncertainty_text(Duration step, const Uncertainty& uncertainty);
+
 nlohmann::ordered_json uncertainty_json(const Uncertainty& uncertainty);
 
 // "read latency of GPU memory"; a key that is not known is its own name.

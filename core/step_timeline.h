@@ -4,11 +4,13 @@
 // communication compute did not hide.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/step_plan.h"
 #include "core/training_memory.h"
+#include "core/uncertainty.h"
 
 namespace gradhaul {
 
@@ -50,8 +52,9 @@ struct StepOutcome {
   double peak_flops = 0;   // of all GPUs together; 0: unlimited
   Bytes gpu_memory;        // 0: not known
   std::vector<StageTimes> stages;
-  std::vector<StepMemory> memory;       // by stage
-  std::vector<StepInterval> intervals;  // of a stage's first rank, by start
+  std::vector<StepMemory> memory;          // by stage
+  std::vector<StepInterval> intervals;     // of a stage's first rank, by start
+  std::optional<Uncertainty> uncertainty;  // of `time`, where it was asked for
 };
 
 // A bucket's collective, in the last micro-step, on the first rank of its stage.

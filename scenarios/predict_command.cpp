@@ -67,10 +67,6 @@ bool has_what_is_asked(const Scenario& scenario, const PredictOptions& options) 
         "traffic in this version");
     return false;
   }
-  if (scenario.training_step && options.uncertainty) {
-    complain("--uncertainty is not available for training steps in this version");
-    return false;
-  }
   return true;
 }
 

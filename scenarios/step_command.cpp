@@ -5,6 +5,7 @@
 #include "analysis/step_report.h"
 #include "scenarios/exit_status.h"
 #include "scenarios/result_files_command.h"
+#include "scenarios/uncertainty_command.h"
 #include "sim/step_prediction.h"
 
 namespace gradhaul {
@@ -17,6 +18,10 @@ int predict_training_step(const Scenario& scenario, PredictionRequest request,
     ProgressBar progress(options.progress);
     request.progress = &progress;
     result = predict_step(request, *scenario.training_step);
+  }
+  bool varied = true;
+  if (options.uncertainty && !result.prediction.interrupted) {
+    varied = add_uncertainty(scenario, options, context, *request.interrupted, result);
   }
   auto& notes = result.prediction.notes;
   notes.insert(notes.begin(), scenario.notes.begin(), scenario.notes.end());
@@ -33,6 +38,10 @@ int predict_training_step(const Scenario& scenario, PredictionRequest request,
       write_texts({options.json, options.csv}, json, [&] { return result_csv(result.prediction); });
   const bool drawn = result.prediction.interrupted || picture.draw(json);
   if (!printed || !written || !drawn) return kRunFailed;
+  if (!varied) {
+    complain("interrupted; what was found of the estimates until then is kept");
+    return kInterrupted;
+  }
   if (!result.prediction.interrupted) return kDone;
   if (!result.prediction.failure.empty()) {
     complain("the run failed: " + result.prediction.failure);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/uncertainty.h"
@@ -16,7 +17,7 @@ namespace {
 
 constexpr std::string_view kReduceRate = "cluster.node.gpus.model.reduce_bandwidth";
 
-using Times = std::vector<Duration>;  // of the rows
+using Times = std::vector<Duration>;  // of the rows; of a training step its own behind them
 
 Times times_of(const Prediction& prediction) {
   Times times;
@@ -24,18 +25,35 @@ Times times_of(const Prediction& prediction) {
   return times;
 }
 
+Times times_of(const StepPrediction& prediction) {
+  Times times = times_of(prediction.prediction);
+  times.push_back(prediction.outcome.time);
+  return times;
+}
+
+// What a scenario comes to; empty where it was interrupted.
+Times run_times(const PredictionRequest& request, const Scenario& scenario) {
+  if (scenario.training_step) {
+    const StepPrediction step = predict_step(request, *scenario.training_step);
+    return step.prediction.interrupted ? Times{} : times_of(step);
+  }
+  const Prediction prediction = predict(request);
+  return prediction.interrupted ? Times{} : times_of(prediction);
+}
+
 class Varying {
  public:
   Varying(const Scenario& scenario, const PredictOptions& options, const CommandContext& context,
-          const std::atomic<bool>& interrupted, Prediction& prediction)
+          const std::atomic<bool>& interrupted, Prediction& prediction, Times times)
       : scenario_(scenario),
         options_(options),
         context_(context),
         interrupted_(interrupted),
         prediction_(prediction),
-        times_(times_of(prediction)),
+        times_(std::move(times)),
         effects_(times_.size()) {}
 
+  // Whether all estimates were tried.
   bool vary() {
     const std::vector<EstimateEnds> all = estimate_ends(scenario_, prediction_);
     runs_ = static_cast<int>(2 * all.size());
@@ -43,12 +61,15 @@ class Varying {
     ProgressBar progress(options_.progress);
     std::size_t tried = 0;
     while (tried < all.size() && vary_one(all[tried], progress)) ++tried;
-    for (std::size_t row = 0; row < times_.size(); ++row) {
-      Uncertainty& uncertainty = prediction_.rows[row].uncertainty.emplace();
-      uncertainty = combined(times_[row], effects_[row]);
-      uncertainty.left = static_cast<int>(all.size() - tried);
-    }
-    return tried == all.size();
+    left_ = static_cast<int>(all.size() - tried);
+    return left_ == 0;
+  }
+
+  // Of the time at that place.
+  Uncertainty of(std::size_t place) const {
+    Uncertainty uncertainty = combined(times_[place], effects_[place]);
+    uncertainty.left = left_;
+    return uncertainty;
   }
 
  private:
@@ -76,9 +97,8 @@ class Varying {
       request.skip_recurrences = !options_.no_skip;
       request.interrupted = &interrupted_;
       request.progress = &progress;
-      const Prediction prediction = predict(request);
-      if (prediction.rows.size() < times_.size() || prediction.interrupted) return {};
-      return times_of(prediction);
+      Times times = run_times(request, changed);
+      return times.size() < times_.size() ? Times{} : times;
     } catch (const ConfigError& error) {
       prediction_.notes.push_back(fmt::format("{}={} could not be tried: {}", estimate.key, value,
                                               error.problems().front().message));
@@ -89,6 +109,7 @@ class Varying {
   // A plan that a rate was estimated for stays the plan, whatever the rate turns out to be.
   std::vector<std::string> settings(const std::string& key, const std::string& value) const {
     std::vector<std::string> settings{key + "=" + value};
+    if (prediction_.rows.empty()) return settings;
     const int channels = prediction_.rows.front().channels;
     const bool same = std::all_of(prediction_.rows.begin(), prediction_.rows.end(),
                                   [&](const ResultRow& row) { return row.channels == channels; });
@@ -107,6 +128,7 @@ class Varying {
   std::vector<std::vector<EstimateEffect>> effects_;  // of each row
   int runs_ = 0;
   int done_ = 0;
+  int left_ = 0;  // estimates that were not tried
 };
 
 }  // namespace
@@ -114,7 +136,25 @@ class Varying {
 bool add_uncertainty(const Scenario& scenario, const PredictOptions& options,
                      const CommandContext& context, const std::atomic<bool>& interrupted,
                      Prediction& prediction) {
-  return Varying(scenario, options, context, interrupted, prediction).vary();
+  Varying varying(scenario, options, context, interrupted, prediction, times_of(prediction));
+  const bool all = varying.vary();
+  for (std::size_t row = 0; row < prediction.rows.size(); ++row) {
+    prediction.rows[row].uncertainty = varying.of(row);
+  }
+  return all;
+}
+
+bool add_uncertainty(const Scenario& scenario, const PredictOptions& options,
+                     const CommandContext& context, const std::atomic<bool>& interrupted,
+                     StepPrediction& step) {
+  Prediction& prediction = step.prediction;
+  Varying varying(scenario, options, context, interrupted, prediction, times_of(step));
+  const bool all = varying.vary();
+  for (std::size_t row = 0; row < prediction.rows.size(); ++row) {
+    prediction.rows[row].uncertainty = varying.of(row);
+  }
+  step.outcome.uncertainty = varying.of(prediction.rows.size());
+  return all;
 }
 
 }  // namespace gradhaul

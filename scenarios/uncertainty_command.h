@@ -8,6 +8,7 @@
 #include "scenarios/command_context.h"
 #include "scenarios/predict_command.h"
 #include "scenarios/scenario.h"
+#include "sim/step_prediction.h"
 
 namespace gradhaul {
 
@@ -17,5 +18,9 @@ namespace gradhaul {
 bool add_uncertainty(const Scenario& scenario, const PredictOptions& options,
                      const CommandContext& context, const std::atomic<bool>& interrupted,
                      Prediction& prediction);
+// The same of a training step: of the step itself, and of each kind of message in its rows.
+bool add_uncertainty(const Scenario& scenario, const PredictOptions& options,
+                     const CommandContext& context, const std::atomic<bool>& interrupted,
+                     StepPrediction& step);
 
 }  // namespace gradhaul
