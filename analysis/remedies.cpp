@@ -182,7 +182,8 @@ class Reckoning {
       offer(Knob::kSelectiveRepeat, again);
     }
     const Topology& topology = cluster_.network.topology;
-    if (!spread && topology.leaves > 1 && topology.uplinks_per_leaf > 1) {
+    const bool ring = topology.kind == TopologyKind::kRing;
+    if (!spread && !ring && topology.leaves > 1 && topology.uplinks_per_leaf > 1) {
       offer(Knob::kAdaptiveRouting, path_.busy("network") + path_.at("credits", "network"),
             "network");
     }

@@ -159,7 +159,16 @@ enum class NetworkKind : std::uint8_t {
   kRoce,      // RoCEv2 over Ethernet
   kEthernet,  // TCP over Ethernet
 };
-enum class TopologyKind : std::uint8_t { kBackToBack, kSingleSwitch, kLeafSpine, kRailOptimized };
+enum class TopologyKind : std::uint8_t {
+  kBackToBack,
+  kSingleSwitch,
+  kLeafSpine,
+  kRailOptimized,
+  kRing,  // of leaves, each cabled to the two beside it
+};
+
+// Which way round a ring of leaves packets go (core/leaf_ring.h).
+enum class RingWay : std::uint8_t { kShortest, kClockwise, kUpDown };
 
 struct Topology {
   TopologyKind kind = TopologyKind::kSingleSwitch;
@@ -168,7 +177,9 @@ struct Topology {
   // Filled in by size_topology() (core/topology_size.h) where the scenario does not say.
   int leaves = 0;
   int spines = 0;
-  int uplinks_per_leaf = 0;  // to all spines together
+  // To all spines together; of a ring to both neighbours, half of them to each.
+  int uplinks_per_leaf = 0;
+  RingWay way = RingWay::kShortest;  // ring
 };
 
 // By which of several equal ways a packet goes.

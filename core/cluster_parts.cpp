@@ -76,9 +76,11 @@ std::optional<int> take_number(std::string_view& text, std::string_view prefix) 
 std::optional<ClusterPart> find_part(const Cluster& cluster, std::string_view name) {
   if (const auto node = take_number(name, "node")) return node_part(cluster, *node, name);
   const auto leaf = take_number(name, "leaf");
-  const auto spine = leaf ? take_number(name, "-spine") : std::nullopt;
   const Topology& topology = cluster.network.topology;
-  if (!spine || !name.empty() || *leaf >= topology.leaves || *spine >= topology.spines) {
+  const bool ring = topology.kind == TopologyKind::kRing;
+  const auto above = leaf ? take_number(name, ring ? "-leaf" : "-spine") : std::nullopt;
+  if (!above || !name.empty() || *leaf >= topology.leaves) return std::nullopt;
+  if (ring ? *above != (*leaf + 1) % topology.leaves : *above >= topology.spines) {
     return std::nullopt;
   }
   ClusterPart part;

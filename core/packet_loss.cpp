@@ -33,7 +33,9 @@ bool tells_gaps(const Cluster& cluster) {
 bool spreads_packets(const Cluster& cluster) {
   const Network& network = cluster.network;
   const bool chooses = network.routing == Routing::kAdaptive || network.routing == Routing::kSpray;
-  return chooses && network.topology.leaves > 1 && network.topology.uplinks_per_leaf > 1;
+  const Topology& topology = network.topology;
+  const bool ring = topology.kind == TopologyKind::kRing;
+  return chooses && !ring && topology.leaves > 1 && topology.uplinks_per_leaf > 1;
 }
 
 }  // namespace gradhaul

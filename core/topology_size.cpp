@@ -4,10 +4,13 @@
 #include <cmath>
 
 #include "core/assert.h"
+#include "core/leaf_ring.h"
 
 namespace gradhaul {
 
 namespace {
+
+constexpr int kNeighbours = 2;  // of a leaf in a ring
 
 int divided_up(int whole, int part) { return (whole + part - 1) / part; }
 
@@ -41,6 +44,9 @@ class Sizing {
         break;
       case TopologyKind::kRailOptimized:
         tiers("rail_optimized", nics_, 1);
+        break;
+      case TopologyKind::kRing:
+        ring();
         break;
     }
     return result_;
@@ -97,6 +103,25 @@ class Sizing {
     check_spines();
   }
 
+  void ring() {
+    constexpr int kFewest = 3;
+    forbid_given("ring", "spines", topology().spines);
+    if (topology().switch_ports == 0) return error("ring needs switch_ports");
+    if (!(network_.oversubscription > 0)) return error("oversubscription must be above 0");
+    if (topology().leaves == 0) topology().leaves = std::max(kFewest, fewest_leaves(nics_));
+    if (topology().leaves < kFewest) {
+      return error("ring has at least 3 leaves, not " + std::to_string(topology().leaves));
+    }
+    const int downlinks = divided_up(nodes_, topology().leaves) * nics_;
+    check_leaf(downlinks);
+    topology().uplinks_per_leaf = uplinks_wanted(downlinks);
+    if (topology().uplinks_per_leaf == 0) return check_leaves_apart();
+    if (topology().uplinks_per_leaf % kNeighbours != 0) {
+      error("uplinks_per_leaf " + std::to_string(topology().uplinks_per_leaf) +
+            " do not spread evenly over the 2 neighbours of a leaf");
+    }
+  }
+
   // Of one group: as few as hold all nodes, or as leave most room where nothing would do.
   int fewest_leaves(int ports_per_node) const {
     int nodes_at_leaf = std::min(nodes_, result_.topology.switch_ports / ports_per_node);
@@ -117,7 +142,8 @@ class Sizing {
     const Topology& topology = result_.topology;
     if (topology.uplinks_per_leaf > 0) return topology.uplinks_per_leaf;
     if (topology.leaves == 1 && topology.spines == 0) return 0;
-    const int spread_over = std::max(topology.spines, 1);
+    const int spread_over =
+        topology.kind == TopologyKind::kRing ? kNeighbours : std::max(topology.spines, 1);
     return divided_up(uplinks_asked(downlinks), spread_over) * spread_over;
   }
 
@@ -202,6 +228,11 @@ Place place_in_runs(int whole, int parts, int index) {
   return {longer_ones + after / shorter, after % shorter};
 }
 
+// Of a NIC among all of its leaf, where a leaf has all NICs of its nodes.
+int place_at_leaf(const Topology& topology, int nodes, int nics_per_node, int node, int nic) {
+  return place_in_runs(nodes, topology.leaves, node).within * nics_per_node + nic;
+}
+
 // The uplink by which any other leaf sends to this NIC.
 int uplink_of(const Topology& topology, int nodes, int nics_per_node, int node, int nic) {
   GRADHAUL_ASSERT(topology.spines > 0 && topology.uplinks_per_leaf > 0, "leaves have uplinks");
@@ -209,8 +240,7 @@ int uplink_of(const Topology& topology, int nodes, int nics_per_node, int node, 
     const int leaves_of_rail = topology.leaves / nics_per_node;
     return place_in_runs(nodes, leaves_of_rail, node).within % topology.uplinks_per_leaf;
   }
-  const int node_at_leaf = place_in_runs(nodes, topology.leaves, node).within;
-  return (node_at_leaf * nics_per_node + nic) % topology.uplinks_per_leaf;
+  return place_at_leaf(topology, nodes, nics_per_node, node, nic) % topology.uplinks_per_leaf;
 }
 
 }  // namespace
@@ -226,6 +256,7 @@ int leaf_of(const Topology& topology, int nodes, int nics_per_node, int node, in
     case TopologyKind::kSingleSwitch:
       return 0;
     case TopologyKind::kLeafSpine:
+    case TopologyKind::kRing:
       return place_in_runs(nodes, topology.leaves, node).part;
     case TopologyKind::kRailOptimized: {
       const int leaves_of_rail = topology.leaves / nics_per_node;
@@ -245,6 +276,21 @@ int cable_of(const Topology& topology, int nodes, int nics_per_node, int node, i
 
 int cables_per_spine(const Topology& topology) {
   return topology.spines > 0 ? topology.uplinks_per_leaf / topology.spines : 0;
+}
+
+int cables_per_neighbour(const Topology& topology) {
+  return topology.uplinks_per_leaf / kNeighbours;
+}
+
+int ring_cable_of(const Topology& topology, int nodes, int nics_per_node, int node, int nic) {
+  return place_at_leaf(topology, nodes, nics_per_node, node, nic) % cables_per_neighbour(topology);
+}
+
+int cables_between(const Topology& topology, int from_leaf, int to_leaf) {
+  if (from_leaf == to_leaf) return 0;
+  if (topology.kind != TopologyKind::kRing) return 2;  // up to a spine and down
+  const auto way = leaves_on_way(topology.way, topology.leaves, from_leaf, to_leaf);
+  return static_cast<int>(way.size()) - 1;
 }
 
 bool rails_meet(const Topology& topology) {

@@ -11,6 +11,9 @@
 //    and for the uplinks these ask for; if that is one, it has no uplinks after all.
 //  - rail_optimized: NIC i of every node at a leaf of rail i. A rail has as few leaves as its nodes
 //    need, nodes shared out as above; leaf = i x (leaves of a rail) + (leaf within the rail).
+//  - ring: leaves and nodes as of leaf_spine, but at least three leaves. An even number of uplinks,
+//    half of them to each of the two leaves beside it. Which way round data goes:
+//    core/leaf_ring.h.
 //
 // A leaf has ceil(downlinks / oversubscription) uplinks, the same for every leaf, counted from the
 // fullest. Spines are as few as there can be with the uplinks of a leaf spread evenly over them and
@@ -22,7 +25,7 @@
 // (node, NIC). So destinations of a leaf use all cables evenly, up and down (D-mod-K: Zahavi,
 // "D-Mod-K routing providing non-blocking traffic for shift permutations on real life fat trees",
 // 2010). Uplink u is cable u / spines of those to spine u mod spines; down from there by the same
-// cable.
+// cable. On a ring j mod (cables to a neighbour) is the cable from each leaf to the next.
 
 #include <string>
 #include <vector>
@@ -50,6 +53,11 @@ int spine_of(const Topology& topology, int nodes, int nics_per_node, int node, i
 int cable_of(const Topology& topology, int nodes, int nics_per_node, int node, int nic);
 // Cables between one leaf and one spine.
 int cables_per_spine(const Topology& topology);
+// Of a ring, between two leaves that are neighbours; by which of them data for this NIC goes.
+int cables_per_neighbour(const Topology& topology);
+int ring_cable_of(const Topology& topology, int nodes, int nics_per_node, int node, int nic);
+// How many cables data crosses from one leaf to another. Requires that they reach each other.
+int cables_between(const Topology& topology, int from_leaf, int to_leaf);
 // Whether any NIC reaches any NIC of another node; else each reaches only those of its own index.
 bool rails_meet(const Topology& topology);
 

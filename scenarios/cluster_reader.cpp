@@ -104,6 +104,16 @@ void check_bonds(MappingReader& reader, const Cluster& cluster) {
       "single_switch}), and not over this network");
 }
 
+// Where a leaf has cables to two neighbours alone, there is nothing to choose from but those to
+// one.
+void check_routing(MappingReader& reader, const Network& network) {
+  const bool chooses = network.routing == Routing::kAdaptive || network.routing == Routing::kSpray;
+  if (network.topology.kind != TopologyKind::kRing || !chooses) return;
+  reader.report_together(
+      {"network", "network.routing", "network.topology", "network.topology.kind"},
+      "routing: on a ring `way` says which way packets go; take static or, of roce, ecmp");
+}
+
 void check_network(MappingReader& reader, const Cluster& cluster) {
   if (cluster.network.topology.kind == TopologyKind::kBackToBack && cluster.nodes != 2) {
     reader.report_together(
@@ -112,6 +122,7 @@ void check_network(MappingReader& reader, const Cluster& cluster) {
                     "single_switch",
                     cluster.nodes));
   }
+  check_routing(reader, cluster.network);
   if (cluster.node.nic_count > 0) {
     check_nics(reader, cluster);
     check_bonds(reader, cluster);

@@ -44,6 +44,7 @@ std::string forms_of_links(const Cluster& cluster) {
     break;
   }
   if (cluster.network.topology.spines > 0) forms.emplace_back("leaf0-spine0");
+  if (cluster.network.topology.kind == TopologyKind::kRing) forms.emplace_back("leaf0-leaf1");
   return join_or(forms);
 }
 
@@ -66,6 +67,11 @@ std::vector<std::string> links_of_leaf(const Cluster& cluster, int leaf) {
   }
   for (int spine = 0; spine < cluster.network.topology.spines; ++spine) {
     links.push_back(fmt::format("leaf{}-spine{}", leaf, spine));
+  }
+  const int leaves = cluster.network.topology.leaves;
+  if (cluster.network.topology.kind == TopologyKind::kRing) {
+    links.push_back(fmt::format("leaf{}-leaf{}", leaf, (leaf + 1) % leaves));
+    links.push_back(fmt::format("leaf{}-leaf{}", (leaf + leaves - 1) % leaves, leaf));
   }
   return links;
 }

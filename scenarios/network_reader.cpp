@@ -75,14 +75,25 @@ int read_size_of_topology(MappingReader& reader, std::string_view key) {
       key, {.otherwise = {"auto"}, .least = 1, .most = 1 << 20, .words = {{"auto", 0}}}));
 }
 
+void read_way(MappingReader& reader, Topology& topology) {
+  if (topology.kind == TopologyKind::kRing) {
+    topology.way = static_cast<RingWay>(reader.choice(
+        "way", {.otherwise = {"shortest"}, .available = {"shortest", "clockwise", "up_down"}}));
+    return;
+  }
+  if (reader.has("way")) reader.report("way", "way: only a ring has two; leave it out");
+  reader.raw("way");
+}
+
 Topology read_topology(MappingReader reader) {
   Topology topology;
   topology.kind = static_cast<TopologyKind>(reader.choice(
-      "kind", {.otherwise = {"single_switch"},
-               .available = {"back_to_back", "single_switch", "leaf_spine", "rail_optimized"},
-               .unavailable = {"fat_tree", "two_site", "torus", "dragonfly"}}));
+      "kind",
+      {.otherwise = {"single_switch"},
+       .available = {"back_to_back", "single_switch", "leaf_spine", "rail_optimized", "ring"},
+       .unavailable = {"fat_tree", "two_site", "torus", "dragonfly"}}));
   const bool wide =
-      topology.kind == TopologyKind::kLeafSpine || topology.kind == TopologyKind::kRailOptimized;
+      topology.kind != TopologyKind::kBackToBack && topology.kind != TopologyKind::kSingleSwitch;
   // A leaf has to have a width; 64 is that of a QM9700 (vendor page). One switch is as wide as it
   // needs to be.
   topology.switch_ports =
@@ -93,6 +104,7 @@ Topology read_topology(MappingReader reader) {
   topology.leaves = read_size_of_topology(reader, "leaves");
   topology.spines = read_size_of_topology(reader, "spines");
   topology.uplinks_per_leaf = read_size_of_topology(reader, "uplinks");
+  read_way(reader, topology);
   reader.count("tiers", {.otherwise = {"auto"}, .least = 1, .most = 3, .words = {{"auto", 0}}});
   reader.finish();
   return topology;

@@ -1,5 +1,7 @@
 #include "scenarios/recovery_what_if.h"
 
+#include <fmt/format.h>
+
 #include "core/packet_loss.h"
 #include "core/receive_queue.h"
 #include "scenarios/lossy_network.h"
@@ -19,11 +21,28 @@ WhatIf adaptive_routing(const Network& network) {
   if (network.routing == Routing::kAdaptive) {
     obstacle = "each packet has its own way already";
   } else if (network.kind == NetworkKind::kIdeal || topology.leaves < 2 ||
-             topology.uplinks_per_leaf < 2) {
+             topology.uplinks_per_leaf < 2 || topology.kind == TopologyKind::kRing) {
     obstacle = "there is one way between any two NICs";
   }
   return turned(Knob::kAdaptiveRouting, "switches that send each packet by the least loaded uplink",
                 "cluster.network.routing=adaptive", obstacle);
+}
+
+WhatIf more_uplinks(const Network& network) {
+  const Topology& topology = network.topology;
+  if (topology.kind == TopologyKind::kRing) {
+    return turned(
+        Knob::kMoreUplinks, "twice as many cables between leaf switches that are neighbours",
+        fmt::format("cluster.network.topology.uplinks={}", 2 * topology.uplinks_per_leaf), "");
+  }
+  const double now = network.oversubscription;
+  const bool over = now > 1;
+  return turned(
+      Knob::kMoreUplinks,
+      over ? fmt::format("no oversubscription of the leaf switches, instead of {:g}:1", now)
+           : "twice as many uplinks of the leaf switches",
+      fmt::format("cluster.network.oversubscription={}", over ? "1" : fmt::format("{}", now / 2)),
+      "");
 }
 
 }  // namespace
@@ -34,6 +53,8 @@ std::optional<WhatIf> recovery_what_if(Knob knob, const Scenario& scenario) {
   switch (knob) {
     case Knob::kLossless:
       return made_lossless(scenario);
+    case Knob::kMoreUplinks:
+      return more_uplinks(cluster.network);
     case Knob::kAdaptiveRouting:
       return adaptive_routing(cluster.network);
     case Knob::kPlacement: {

@@ -125,6 +125,11 @@ class Drawing {
            count > 1 ? fmt::format("{} x ", count) : "", rate);
     }
     draw_spines(rate);
+    if (topology.kind != TopologyKind::kRing) return;
+    for (int l = 0; l < topology.leaves; ++l) {
+      line(R"(  leaf{} -- leaf{} [label="{} x {}"];)", l, (l + 1) % topology.leaves,
+           cables_per_neighbour(topology), rate);
+    }
   }
 
   void draw_spines(const std::string& rate) {

@@ -6,6 +6,7 @@
 
 #include "core/placement.h"
 #include "core/step_plan.h"
+#include "core/topology_size.h"
 #include "scenarios/quantity.h"
 #include "scenarios/training_reader.h"
 
@@ -30,6 +31,11 @@ std::string network_line(const Cluster& cluster) {
     case TopologyKind::kSingleSwitch:
       return fmt::format("network: {}, one switch, {} of {}", cluster.network.name,
                          counted(cluster.nodes * cluster.node.nic_count, "port"), link);
+    case TopologyKind::kRing:
+      return fmt::format(
+          "network: {}, a ring of {} of {} ports, {} between neighbours, links of {}",
+          cluster.network.name, counted(topology.leaves, "leaf", " switches"),
+          topology.switch_ports, counted(cables_per_neighbour(topology), "cable"), link);
     default:
       break;
   }

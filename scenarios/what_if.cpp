@@ -80,9 +80,6 @@ class Turning {
         if (network.kind == NetworkKind::kRoce) set(kNetwork, "port_mtu", "9000B");
         set(kNetwork, "mtu", "4096B");
         return true;
-      case Knob::kMoreUplinks:
-        turn_uplinks();
-        return true;
       case Knob::kNetworkBuffer:
         turn_network_buffer();
         return true;
@@ -118,16 +115,6 @@ class Turning {
     say_instead(ports ? "network links and NIC ports" : "network links", faster, format_rate(link));
     set(kNetwork, "link", faster);
     if (ports) set(kNic, "rate", faster);
-  }
-
-  void turn_uplinks() {
-    const double now = cluster_.network.oversubscription;
-    if (now > 1) {
-      say(fmt::format("no oversubscription of the leaf switches, instead of {:g}:1", now));
-    } else {
-      say("twice as many uplinks of the leaf switches");
-    }
-    set(kNetwork, "oversubscription", now > 1 ? "1" : fmt::format("{}", now / 2));
   }
 
   void turn_network_buffer() {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/leaf_ring.h"
 #include "core/network_framing.h"
 #include "core/packet_loss.h"
 #include "core/pause_headroom.h"
@@ -32,6 +33,11 @@ void add_losses(const Faults& faults, const std::string& name, Link& link) {
 
 std::string cable_name(int leaf, int spine, int cable) {
   return leaf_name(leaf) + "-spine" + std::to_string(spine) + "." + std::to_string(cable);
+}
+
+// Of a ring, to the leaf that follows.
+std::string ring_link_name(int leaf, int leaves) {
+  return leaf_name(leaf) + "-" + leaf_name((leaf + 1) % leaves);
 }
 
 }  // namespace
@@ -114,6 +120,7 @@ void Fabric::add_network() {
       links_.push_back(in);
     }
   }
+  if (topology.kind == TopologyKind::kRing) return add_leaf_ring(ports);
   if (direct || topology.spines == 0) return;
   for (int leaf = 0; leaf < topology.leaves; ++leaf) {
     for (int spine = 0; spine < topology.spines; ++spine) {
@@ -132,6 +139,32 @@ void Fabric::add_network() {
         links_.push_back(up);
         links_.push_back(down);
       }
+    }
+  }
+}
+
+// `ports`: how many of each leaf are taken.
+void Fabric::add_leaf_ring(std::vector<int>& ports) {
+  const Network& network = cluster_.network;
+  const int leaves = network.topology.leaves;
+  const auto next_port = [&ports](int leaf) {
+    return leaf_name(leaf) + ":" + std::to_string(++ports[static_cast<std::size_t>(leaf)]);
+  };
+  for (int leaf = 0; leaf < leaves; ++leaf) {
+    const std::string both = ring_link_name(leaf, leaves);
+    for (int cable = 0; cable < cables_per_neighbour(network.topology); ++cable) {
+      const std::string name = both + "." + std::to_string(cable);
+      Link on =
+          wire_link(name + ".clockwise", network.spine_cable_metres, network.switch_latency, "");
+      on.rate = trained_rate(cluster_.faults, both, network.link);
+      on.resource = resource(both, "network");
+      add_losses(cluster_.faults, both, on);
+      on.port = next_port(leaf);
+      Link back = on;
+      back.name = name + ".back";
+      back.port = next_port((leaf + 1) % leaves);
+      links_.push_back(on);
+      links_.push_back(back);
     }
   }
 }
@@ -178,7 +211,9 @@ Route Fabric::wire_by(const FlowAddress& address, std::optional<int> uplink) con
   const int from = leaf_of(topology, cluster_.nodes, nics, address.source_node, address.source_nic);
   const int to =
       leaf_of(topology, cluster_.nodes, nics, address.destination_node, address.destination_nic);
-  if (from != to) {
+  if (from != to && topology.kind == TopologyKind::kRing) {
+    for (const std::string& link : links_round(from, to, address)) add(link);
+  } else if (from != to) {
     if (topology.spines == 0) return {};
     Ways ways = ways_between(from, address);
     if (uplink) {
@@ -190,6 +225,25 @@ Route Fabric::wire_by(const FlowAddress& address, std::optional<int> uplink) con
   }
   add(wire_of(address.destination_node, address.destination_nic, 1) + ".in");
   return route;
+}
+
+// Each leaf on the way chooses among its cables to the next.
+std::vector<std::string> Fabric::links_round(int from, int to, const FlowAddress& address) const {
+  const Topology& topology = cluster_.network.topology;
+  const bool ecmp = cluster_.network.routing == Routing::kEcmp;
+  const int leaves = topology.leaves;
+  const std::vector<int> way = leaves_on_way(topology.way, leaves, from, to);
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i + 1 < way.size(); ++i) {
+    const int cable = ecmp ? ecmp_choice(address, static_cast<std::uint64_t>(way[i]),
+                                         cables_per_neighbour(topology))
+                           : ring_cable_of(topology, cluster_.nodes, cluster_.node.nic_count,
+                                           address.destination_node, address.destination_nic);
+    const bool clockwise = way[i + 1] == (way[i] + 1) % leaves;
+    names.push_back(ring_link_name(clockwise ? way[i] : way[i + 1], leaves) + "." +
+                    std::to_string(cable) + (clockwise ? ".clockwise" : ".back"));
+  }
+  return names;
 }
 
 // ECMP: the leaf chooses among all its uplinks, the spine among its cables to the other leaf.

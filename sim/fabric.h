@@ -184,6 +184,7 @@ class Fabric {
                         const char* kind, BitRate rate, Duration latency);
   void add_nvlink(int node);
   void add_network();
+  void add_leaf_ring(std::vector<int>& ports);
   // `into_nic`: the one at its far end; empty: a switch.
   Link wire_link(const std::string& name, double metres, Duration forwarding,
                  const std::string& into_nic) const;
@@ -197,6 +198,7 @@ class Fabric {
     int cable_down;
   };
   Ways ways_between(int leaf, const FlowAddress& address) const;
+  std::vector<std::string> links_round(int from, int to, const FlowAddress& address) const;
   Route wire_by(const FlowAddress& address, std::optional<int> uplink) const;
   ResourceId resource(const std::string& name, const std::string& kind);
   void number_links();

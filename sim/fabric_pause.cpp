@@ -75,8 +75,10 @@ LinkId Fabric::reverse_of(const Link& link) const {
     node = node == '0' ? '1' : '0';
     return find(back);
   }
-  for (const auto& [end, other] : {std::pair(".out", ".in"), std::pair(".in", ".out"),
-                                   std::pair(".up", ".down"), std::pair(".down", ".up")}) {
+  for (const auto& [end, other] :
+       {std::pair(".out", ".in"), std::pair(".in", ".out"), std::pair(".up", ".down"),
+        std::pair(".down", ".up"), std::pair(".clockwise", ".back"),
+        std::pair(".back", ".clockwise")}) {
     if (ends_with(link.name, end)) return find(with_end(link.name, end, other));
   }
   GRADHAUL_ASSERT(false, "wires of the network have two directions");

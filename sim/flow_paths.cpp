@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "core/topology_size.h"
 #include "sim/existing_path.h"
 #include "sim/payload_routes.h"
 
@@ -90,6 +91,8 @@ class FlowPathFinder {
 void FlowPathFinder::check_one_way(const Route& wire) const {
   const Network& network = request_.cluster.network;
   if (network.routing == Routing::kStatic || wire.size() <= 2) return;
+  const bool ring = network.topology.kind == TopologyKind::kRing;
+  if (ring && cables_per_neighbour(network.topology) == 1) return;
   const bool pairs = network.routing == Routing::kEcmp;
   throw SimulationError(
       "flow has all between two NICs go one way, and the network's routing spreads " +

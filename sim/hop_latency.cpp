@@ -22,20 +22,23 @@ HopLatency::Key HopLatency::key_of(const Hop& hop, Bytes size) const {
   const Rank destination = alike ? -1 : hop.destination;
   // Within a node, NVLink makes all pairs of GPUs alike.
   if (hop.source_nic < 0 && cluster.node.nvlink) {
-    return {-1, -1, -1, -1, -1, false, size.count, source, destination};
+    return {-1, -1, -1, -1, -1, 0, size.count, source, destination};
   }
   const auto leaf = [&](Rank rank, int nic) {
     return leaf_of(cluster.network.topology, cluster.nodes, cluster.node.nic_count,
                    rank / ranks_per_node_, nic);
   };
-  const bool by_spine = hop.source_nic >= 0 && leaf(hop.source, hop.source_nic) !=
-                                                   leaf(hop.destination, hop.destination_nic);
+  const int cables =
+      hop.source_nic < 0
+          ? 0
+          : cables_between(cluster.network.topology, leaf(hop.source, hop.source_nic),
+                           leaf(hop.destination, hop.destination_nic));
   return {hop.source % ranks_per_node_,
           hop.relay_gpu,
           hop.source_nic,
           hop.destination_nic,
           hop.destination % ranks_per_node_,
-          by_spine,
+          cables,
           size.count,
           source,
           destination};

@@ -218,6 +218,9 @@ def _draw_network(panel, shape):
             _link(panel, ((places[node], 0.18), (above[leaf], 1.02)), load,
                   len(loads) <= 12, 0.3, len(loads) > MANY_LINKS)
     _draw_spines(panel, shape, above, most)
+    if shape.topology == "ring":
+        panel.set_ylim(-0.3, 1.85)
+        _draw_ring(panel, shape, above)
 
 
 def _draw_cables(panel, shape, places):
@@ -240,6 +243,21 @@ def _draw_spines(panel, shape, above, most):
         for leaf in leaves if spine is not None else ():
             _link(panel, ((above[leaf], 1.38), (places[spine], 2.22)),
                   shape.load(f"leaf{leaf}-spine{spine}"), count <= 12, 0.3, count > MANY_LINKS)
+
+
+def _draw_ring(panel, shape, above):
+    """Each leaf to the next, and the last one back to the first, above them all."""
+    for leaf in range(shape.leaves):
+        after = (leaf + 1) % shape.leaves
+        if leaf not in above or after not in above:
+            continue
+        load = shape.load(f"leaf{leaf}-leaf{after}")
+        if after > leaf:
+            _link(panel, ((above[leaf], 1.2), (above[after], 1.2)), load)
+            continue
+        _link(panel, ((above[leaf], 1.62), (above[after], 1.62)), load)
+        for end in (leaf, after):
+            _link(panel, ((above[end], 1.2), (above[end], 1.62)), load, False)
 
 
 def _draw_node(panel, shape, node, places):

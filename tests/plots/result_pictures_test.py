@@ -140,6 +140,14 @@ class TopologyTest(DrawnTest):
                      "80 %", "20 %", "55 %", "busy 50 to 75 %"):
             self.assertIn(text, page.texts)
 
+    def test_leaves_in_a_ring(self):
+        uses = {f"node{node}.nic0": 0.41 for node in range(4)}
+        uses |= {f"leaf{leaf}-leaf{(leaf + 1) % 4}": 0.5 + 0.1 * leaf for leaf in range(4)}
+        page = self.page("topology", cluster_result(
+            4, {}, {"topology": {"kind": "ring", "leaves": 4}}, uses))
+        for text in ("leaf0", "leaf3", "50 %", "60 %", "70 %", "80 %"):
+            self.assertIn(text, page.texts)
+
     def test_many_nodes_and_none_of_the_scenario(self):
         uses = {f"node{node}.nic{nic}": 0.5 for node in range(200) for nic in range(8)}
         page = self.page("topology", cluster_result(200, {}, {"topology": {

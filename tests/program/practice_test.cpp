@@ -2,8 +2,10 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "tests/program/run_program.h"
 
@@ -11,6 +13,7 @@ namespace gradhaul {
 namespace {
 
 using Json = nlohmann::json;
+using testing::HasSubstr;
 
 // 400 Gb/s less InfiniBand's headers on packets of 4096 B, 26 B each.
 constexpr double kNdr = 50e9 * 4096 / 4122;
@@ -56,6 +59,34 @@ TEST(StaticCollision, HalvesTheRate) {
                                {"workload.size=96MiB", "communication.ring_order=[0,2,1,5,3,4]"});
   EXPECT_NEAR(apart, 2 * 5.0 / 6 * (96 << 20) / kNdr, 0.05 * apart);
   EXPECT_NEAR(met / apart, 2, 0.05);
+}
+
+// From leaf 0, 5 and 6 to 1, 2 and 3 nine messages go one way over the cable between 0 and 1, where
+// a NIC sends six; of shortest ways each waits for the next.
+TEST(RingOfSwitches, SparesALeafOrIsRefusedByTheNameOfItsCircle) {
+  const std::string scenario = "ring-of-switches";
+  const std::string shortest = "cluster.network.topology.way=shortest";
+  const Json run = result(scenario, {});
+  double cable = 0;
+  double nic = 0;
+  for (const Json& resource : run["resources"]) {
+    if (resource["name"] == "leaf0-leaf1") cable = resource["bytes"];
+    if (resource["name"] == "node0.nic0") nic = resource["bytes"];
+  }
+  EXPECT_NEAR(nic, 2 * 6.0 / 7 * (64 << 20), 1e-4 * nic);
+  EXPECT_NEAR(cable / nic, 9.0 / 6, 1e-4);
+  const double least = 9.0 / 7 * (64 << 20) / (50e9 * 4096 / 4178);
+  EXPECT_GT(run["rows"][0]["time_us"].get<double>() / 1e6, least);
+  const ProgramRun refused = run_program({"predict", scenario, "--set", shortest});
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_THAT(refused.err, HasSubstr("(cyclic buffer dependency): leaf0-leaf1.0.back -> "
+                                     "leaf6-leaf0.0.back -> leaf5-leaf6.0.back -> "
+                                     "leaf4-leaf5.0.back -> leaf3-leaf4.0.back -> "
+                                     "leaf2-leaf3.0.back -> leaf1-leaf2.0.back -> "
+                                     "leaf0-leaf1.0.back;"));
+  const double lossy = seconds(scenario, {shortest, "cluster.network.flow_control=none"});
+  EXPECT_GT(lossy, 6.0 / 7 * (64 << 20) / (50e9 * 4096 / 4178));
+  EXPECT_LT(lossy, run["rows"][0]["time_us"].get<double>() / 1e6);
 }
 
 // What is under way in a round trip: 4 slots of 512 KiB in two channels, in 2 x (20 km x 5.05 ns/m

@@ -25,9 +25,9 @@ TEST(ShippedFiles, AreAllRegistered) {
                   "acs-on", "bonded-port", "channels-and-cores", "decaying-optics", "dlrm-step",
                   "gpudirect-off", "ideal-ring", "link-test", "many-small-gradients",
                   "parameter-server", "pfc-misconfigured", "quick", "registration-per-transfer",
-                  "roce-mtu-1024", "sixty-percent", "static-collision", "tcp-baseline",
-                  "traffic-class-0", "two-jobs-packed", "two-jobs-scattered", "wan-ring",
-                  "whole-chunks"));
+                  "ring-of-switches", "roce-mtu-1024", "sixty-percent", "static-collision",
+                  "tcp-baseline", "traffic-class-0", "two-jobs-packed", "two-jobs-scattered",
+                  "wan-ring", "whole-chunks"));
   EXPECT_THAT(
       library.names("nodes"),
       ElementsAre("bad-cross-socket", "bad-uplink-gen3", "bad-uplink-gen4", "dgx-a100", "flat-h100",
