@@ -214,6 +214,10 @@ class Reckoning {
     if (!settings.relaxed_ordering) {
       found_.push_back({Knob::kRelaxedOrdering, path_.busy("socket"), true});
     }
+    // A fault of one node is told of as such.
+    if (cluster_.threads.at != ThreadPlacement::At::kGpu) {
+      found_.push_back({Knob::kThreadPlacement, path_.at("latency", "socket_link"), true});
+    }
     offer(Knob::kHostMemoryRate, path_.busy("socket") / 2, stages() ? "socket" : "");
     offer(Knob::kCopySetup, copies / 2);
   }

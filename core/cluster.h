@@ -13,6 +13,7 @@
 #include "core/faults.h"
 #include "core/quantities.h"
 #include "core/tcp_settings.h"
+#include "core/thread_placement.h"
 
 namespace gradhaul {
 
@@ -264,6 +265,7 @@ struct Cluster {
   Node node;
   Network network;
   int ranks_per_node = 1;
+  ThreadPlacement threads = {};  // communication.thread_placement
   Faults faults;
   int ranks() const { return nodes * ranks_per_node; }
   // Among all GPUs of the cluster; and back, of a GPU that takes part.

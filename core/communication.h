@@ -12,6 +12,7 @@
 #include "core/memory_registration.h"
 #include "core/quantities.h"
 #include "core/tcp_settings.h"
+#include "core/thread_placement.h"
 
 namespace gradhaul {
 
@@ -71,6 +72,7 @@ struct Communication {
   GpuDirect gpudirect = GpuDirect::kOn;
   Flush flush = Flush::kOff;
   std::optional<TcpSettings> tcp = {};  // nothing: RDMA
+  ThreadPlacement threads = {};
   // Each rank has a communication thread on the host, which posts what goes by a NIC and handles
   // its completions, one after the other. Whether it registers a message's memory anew for each
   // collective, before its first post; else that is done once, before the first.

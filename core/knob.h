@@ -43,17 +43,18 @@ enum class Knob : std::uint8_t {
   kAcs,           // off
   kIommu,         // off
   kRelaxedOrdering,
-  kHostMemoryRate,  // of each socket
-  kCopySetup,       // of copies between GPU and host memory
-  kRegisterOnce,    // instead of for each transfer
-  kPageSize,        // of registered memory: the largest
-  kPolling,         // instead of sleeping until an interrupt
-  kThreadStep,      // what posts and completions take a communication thread
-  kBlueFlame,       // work requests written with the doorbell
-  kNoFlush,         // kernels are told without a read back by the NIC
-  kContextCache,    // of NICs: room for all queue pairs and memory regions in use
-  kQueuePairRate,   // of NICs: work requests of one queue pair
-  kLossless,        // Ethernet that pauses in time, in place of dropping
+  kHostMemoryRate,   // of each socket
+  kCopySetup,        // of copies between GPU and host memory
+  kRegisterOnce,     // instead of for each transfer
+  kPageSize,         // of registered memory: the largest
+  kPolling,          // instead of sleeping until an interrupt
+  kThreadPlacement,  // at the sockets of the GPUs that they serve
+  kThreadStep,       // what posts and completions take a communication thread
+  kBlueFlame,        // work requests written with the doorbell
+  kNoFlush,          // kernels are told without a read back by the NIC
+  kContextCache,     // of NICs: room for all queue pairs and memory regions in use
+  kQueuePairRate,    // of NICs: work requests of one queue pair
+  kLossless,         // Ethernet that pauses in time, in place of dropping
 
   kAdaptiveRouting,  // a way for each packet, in place of one for all
   kPlacement,        // NICs that place what comes out of order, in place of asking for it again

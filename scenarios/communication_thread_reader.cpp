@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/nccl_profile.h"
+#include "scenarios/thread_placement_reader.h"
 
 namespace gradhaul {
 namespace {
@@ -98,6 +99,7 @@ void read_communication_thread(MappingReader& reader, const Cluster* cluster,
          .most = kSecond});
   }
   read_registration(reader, goes_by_host(cluster, communication), communication);
+  communication.threads = read_thread_placement(reader, cluster);
   const bool nccl = is_nccl_profile(communication.profile);
   constexpr Default kProxyStep{"650ns", true, "0.3-1 us for NCCL's proxy to poll or post", "300ns",
                                "1us"};

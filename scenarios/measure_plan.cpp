@@ -163,6 +163,11 @@ void refuse_simulated_only(const Scenario& scenario, const std::string& backend)
                  "measure takes a cluster as it is; faults are simulated (gradhaul predict), and "
                  "--set cluster.faults=[] leaves them out");
   }
+  if (scenario.communication.threads.at != ThreadPlacement::At::kGpu) {
+    problems.add(whole,
+                 "measure leaves it to you where threads run (numactl); thread_placement is "
+                 "simulated (gradhaul predict)");
+  }
   if (const std::string threads = what_threads_do(scenario.communication); !threads.empty()) {
     problems.add(whole, fmt::format("measure registers memory once and has no use for {}, which "
                                     "are simulated (gradhaul predict); --rdma completion=events "

@@ -40,7 +40,6 @@ void read_queue_pair_settings(MappingReader& reader, Communication& communicatio
   // Keys that later versions will honour; each has its one value here.
   reader.fixed("service_level", "0");
   reader.fixed("split_over_queue_pairs", "false", {"true"});
-  reader.fixed("thread_placement", "auto");
 }
 
 }  // namespace gradhaul

@@ -12,6 +12,7 @@
 #include "core/nccl_profile.h"
 #include "core/placement.h"
 #include "scenarios/annotations.h"
+#include "scenarios/answered_scenario.h"
 #include "scenarios/background_reader.h"
 #include "scenarios/cluster_reader.h"
 #include "scenarios/communication_reader.h"
@@ -23,6 +24,7 @@
 #include "scenarios/references.h"
 #include "scenarios/settings.h"
 #include "scenarios/sha256.h"
+#include "scenarios/thread_placement_reader.h"
 #include "scenarios/training_reader.h"
 #include "scenarios/transport_reader.h"
 #include "scenarios/workload_reader.h"
@@ -320,24 +322,14 @@ void read_whole(const TreeNode& tree, Scenario& scenario, Problems& problems) {
   const bool whole = understood != nullptr && problems.empty();
   if (whole) choose_priority(scenario);
   if (whole) choose_transport(scenario);
+  if (whole) place_threads(scenario);
   read_simulation(reader.mapping("simulation"), whole, scenario);
   read_company(reader, whole && problems.empty(), scenario);
-  if (whole && problems.empty()) check_tcp(reader, scenario);
-  reader.finish();
-}
-
-// A result file repeats the scenario that it answers: that one is meant. Anything else is itself.
-void unwrap_result(TreeNode& tree, const Location& whole, Problems& problems) {
-  const TreeNode* schema = tree.find("schema");
-  if (schema == nullptr || !schema->text.starts_with("gradhaul.result/")) return;
-  TreeNode* effective = tree.find_path("scenario.effective");
-  if (effective == nullptr || effective->kind != TreeNode::Kind::kMapping) {
-    problems.add(whole, "a result file that does not hold its scenario (scenario.effective)");
-    return;
+  if (whole && problems.empty()) {
+    check_tcp(reader, scenario);
+    check_placement_of_jobs(reader, scenario);
   }
-  TreeNode scenario = std::move(*effective);
-  scenario.key.clear();
-  tree = std::move(scenario);
+  reader.finish();
 }
 
 // With its settings applied; nothing where it could not be read, which is reported.

@@ -64,6 +64,9 @@ std::optional<WhatIf> thread_what_if(Knob knob, const Scenario& scenario) {
     case Knob::kPolling:
       return turned(knob, "communication threads that poll, a core each, instead of sleeping",
                     plan.sleeps, "completion=polling");
+    case Knob::kThreadPlacement:
+      return turned(knob, "communication threads at the sockets of the GPUs they serve",
+                    plan.threads.at != ThreadPlacement::At::kGpu, "thread_placement=auto");
     case Knob::kThreadStep:
       return turned(knob, "communication threads that post and poll in half the time",
                     plan.thread_step.ps > 0,

@@ -139,10 +139,10 @@ class Fabric {
   Route host_request(int node, const std::string& device, int socket) const;
   Route host_completion(int node, const std::string& device, int socket) const;
   // The socket whose memory holds what a GPU sends and receives where it is staged: that of its
-  // communication thread, which runs at the GPU's own socket unless it is bound wrongly.
+  // communication thread, which runs at the GPU's own socket unless it is bound elsewhere.
   int host_socket(int node, int gpu) const;
   // From there to the GPU and its NICs and back, each way: nothing at the GPU's own socket.
-  Duration thread_detour(int node) const;
+  Duration thread_detour(int node, int gpu) const;
   ResourceId socket_link_resource(int node) const;
 
   // From NIC to NIC of different nodes, the sender's wire first. Empty where there is no path

@@ -344,11 +344,17 @@ int Fabric::host_socket(int node, int gpu) const {
   const Node& model = cluster_.node;
   if (model.pcie.empty()) return 0;
   const int own = socket_number(elements_above(model, "gpu" + std::to_string(gpu)).back());
-  return has_far_threads(cluster_.faults, node) ? (own + 1) % model.sockets : own;
+  const int meant = cluster_.threads.socket_for(own, model.sockets);
+  return has_far_threads(cluster_.faults, node) ? (meant + 1) % model.sockets : meant;
 }
 
-Duration Fabric::thread_detour(int node) const {
-  return has_far_threads(cluster_.faults, node) ? cluster_.node.socket_link.latency : Duration{};
+Duration Fabric::thread_detour(int node, int gpu) const {
+  const Node& model = cluster_.node;
+  if (model.pcie.empty()) {
+    return has_far_threads(cluster_.faults, node) ? model.socket_link.latency : Duration{};
+  }
+  const int own = socket_number(elements_above(model, "gpu" + std::to_string(gpu)).back());
+  return host_socket(node, gpu) == own ? Duration{} : model.socket_link.latency;
 }
 
 ResourceId Fabric::socket_link_resource(int node) const {

@@ -21,7 +21,7 @@ Duration flush_time(const Fabric& fabric, int node, int nic, int gpu) {
     const std::int64_t asked = request.pass({0, 1}, 0).delivered;
     read = {completion.pass({kElement}, asked + reads.reading.ps).delivered};
   }
-  const Duration detours = fabric.thread_detour(node) * (kDetoursOfPost + 1);
+  const Duration detours = fabric.thread_detour(node, gpu) * (kDetoursOfPost + 1);
   return model.post + model.doorbell + model.wqe_fetch + read + model.completion + detours;
 }
 

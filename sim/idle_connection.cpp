@@ -60,8 +60,8 @@ IdleConnection::IdleConnection(const Fabric& fabric, int ranks_per_node, const H
   if (!hop.staged_in && ends.kernels && flushes(posting.flush, protocol, node_.gpu)) {
     flush_ = flush_time(fabric, to, hop.destination_nic, destination);
   }
-  source_detour_ = fabric.thread_detour(from);
-  destination_detour_ = fabric.thread_detour(to);
+  source_detour_ = fabric.thread_detour(from, reading);
+  destination_detour_ = fabric.thread_detour(to, destination);
   source_socket_link_ = fabric.socket_link_resource(from);
   destination_socket_link_ = fabric.socket_link_resource(to);
   packet_payload_ = fabric.cluster().network.mtu.count;

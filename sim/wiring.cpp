@@ -177,8 +177,8 @@ void WiringBuilder::take_nic_path(const ConnectionKey& key, const Hop& hop, bool
   }
   path.sender = fabric_.link(wire.front().link).resource;
   path.receiver = fabric_.link(wire.back().link).resource;
-  path.source_detour = fabric_.thread_detour(from);
-  path.destination_detour = fabric_.thread_detour(to);
+  path.source_detour = fabric_.thread_detour(from, reading);
+  path.destination_detour = fabric_.thread_detour(to, gpu_of(hop.destination));
   if (path.source_detour.ps > 0) path.source_socket_link = fabric_.socket_link_resource(from);
   if (path.destination_detour.ps > 0) {
     path.destination_socket_link = fabric_.socket_link_resource(to);

@@ -143,6 +143,30 @@ TEST(Explain, GpuDirectIsTheFirstThingThatStagingAsksFor) {
   EXPECT_NEAR(time_of(first), direct, 0.005 * direct);
 }
 
+// Of a message, four words cross the link between the sockets at its sender and two at its
+// receiver: the remedy takes away what that takes on the path, and no more.
+TEST(Explain, ThreadsAtTheWrongSocketAreToldOf) {
+  const std::vector<std::string> far{"quick",
+                                     "--set",
+                                     "workload={collective: broadcast, size: 8B}",
+                                     "--set",
+                                     "communication={channels: 1, thread_placement: other_socket}",
+                                     "--top",
+                                     "1"};
+  const Json json = json_of(far);
+  const Json first = json["what_ifs"][0];
+  EXPECT_EQ(first["change"], "communication threads at the sockets of the GPUs they serve");
+  EXPECT_THAT(first["command"].get<std::string>(),
+              HasSubstr("communication.thread_placement=auto"));
+  double crossing = 0;
+  for (const Json& part : json["parts"]) {
+    const std::string resource = part["resources"];
+    if (resource.find("socket_link") != std::string::npos) crossing += time_of(part);
+  }
+  EXPECT_NEAR(crossing, 6 * 0.1, 1e-6);
+  EXPECT_NEAR(time_of(json["run"]) - time_of(first), crossing, 1e-6);
+}
+
 // One slot over 100 km: a slice at a time, the way there and the way back of its slot, or of the
 // last acknowledgement. With two slots there are two on the way, and half as many rounds.
 TEST(Explain, TwiceTheSlotsHalveTheRounds) {

@@ -79,6 +79,23 @@ TEST(WhatIf, NetworkRateTakesThePortAlongAndLeavesPcie) {
   EXPECT_THAT(slow.what.settings, ElementsAre("cluster.network.link=200Gb/s"));
 }
 
+TEST(WhatIf, ThreadsGoToTheSocketsOfTheirGpus) {
+  const Turned near = turned(Knob::kThreadPlacement, {"communication.thread_placement=socket1"});
+  const ThreadPlacement first{ThreadPlacement::At::kOne, 1};
+  EXPECT_EQ(near.before.cluster.threads, first);
+  EXPECT_EQ(near.after.cluster.threads, ThreadPlacement{});
+  EXPECT_EQ(near.what.change, "communication threads at the sockets of the GPUs they serve");
+}
+
+TEST(WhatIf, ARingOfLeavesTakesMoreCablesAndNoAdaptiveRouting) {
+  const std::vector<std::string> ring{"cluster.network.topology={kind: ring, leaves: 4}"};
+  const Turned more = turned(Knob::kMoreUplinks, ring);
+  EXPECT_EQ(more.before.cluster.network.topology.uplinks_per_leaf, 8);
+  EXPECT_EQ(more.after.cluster.network.topology.uplinks_per_leaf, 16);
+  EXPECT_THAT(what_if(Knob::kAdaptiveRouting, good(kSmallScenario, ring), 16).obstacle,
+              HasSubstr("one way"));
+}
+
 TEST(WhatIf, DevicesGoOneGenerationOn) {
   const Turned devices = turned(Knob::kDevicePcie);
   EXPECT_EQ(devices.after.cluster.node.gpu.pcie, (PcieLink{6, 16}));
