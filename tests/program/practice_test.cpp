@@ -89,6 +89,37 @@ TEST(RingOfSwitches, SparesALeafOrIsRefusedByTheNameOfItsCircle) {
   EXPECT_LT(lossy, run["rows"][0]["time_us"].get<double>() / 1e6);
 }
 
+// 32 writes find so many receives, and then none until rnr_timer is over.
+TEST(LateReceives, WaitOnceForEachTimeTheyRunOut) {
+  const std::string scenario = "late-receives";
+  const auto naks = [&](const Json& run) {
+    std::int64_t most = 0;
+    for (const Json& port : run["counters"]) {
+      most = std::max(most, port["rnr_nak_retry_err"].get<std::int64_t>());
+    }
+    return most;
+  };
+  const Json four = result(scenario, {});
+  const Json eight = result(scenario, {"communication.receives=auto"});
+  // Of data and of the slots that are given back, which take receives too.
+  EXPECT_EQ(naks(four), 2 * (32 / 4 - 1));
+  EXPECT_EQ(naks(eight), 2 * (32 / 8 - 1));
+  const double sent = (16 << 20) / kNdr * 1e6;
+  for (const auto& [run, waits] : {std::pair(four, 7), std::pair(eight, 3)}) {
+    const double time = run["rows"][0]["time_us"];
+    EXPECT_GT(time, waits * 640 + sent);
+    EXPECT_LT(time, waits * 640 + sent + 100);
+  }
+  const double healthy = seconds(scenario, {"cluster.faults=[]"});
+  EXPECT_DOUBLE_EQ(seconds(scenario, {"communication.receives=32"}), healthy);
+  const ProgramRun given_up =
+      run_program({"predict", scenario, "--set", "communication.rnr_retry=2", "--set",
+                   "cluster.faults=[{node: node1, receives_late: 20ms}]"});
+  EXPECT_EQ(given_up.status, 1);
+  EXPECT_THAT(given_up.err, HasSubstr("RNR retry counter exceeded: queue pair 0 of channel 0 from "
+                                      "rank 0 (node0.nic0) to rank 1 (node1.nic0)"));
+}
+
 // What is under way in a round trip: 4 slots of 512 KiB in two channels, in 2 x (20 km x 5.05 ns/m
 // + 3 switches of 400 ns), and what slices, kernels and NICs take.
 TEST(WanRing, CarriesItsSlotsInEachRoundTrip) {

@@ -23,11 +23,11 @@ TEST(ShippedFiles, AreAllRegistered) {
       library.names(""),
       ElementsAre("70b-step", "7b-32gpu", "7b-32gpu-flat", "7b-32gpu-one-nic-per-node", "7b-step",
                   "acs-on", "bonded-port", "channels-and-cores", "decaying-optics", "dlrm-step",
-                  "gpudirect-off", "ideal-ring", "link-test", "many-small-gradients",
-                  "parameter-server", "pfc-misconfigured", "quick", "registration-per-transfer",
-                  "ring-of-switches", "roce-mtu-1024", "sixty-percent", "static-collision",
-                  "tcp-baseline", "traffic-class-0", "two-jobs-packed", "two-jobs-scattered",
-                  "wan-ring", "whole-chunks"));
+                  "gpudirect-off", "ideal-ring", "late-receives", "link-test",
+                  "many-small-gradients", "parameter-server", "pfc-misconfigured", "quick",
+                  "registration-per-transfer", "ring-of-switches", "roce-mtu-1024", "sixty-percent",
+                  "static-collision", "tcp-baseline", "traffic-class-0", "two-jobs-packed",
+                  "two-jobs-scattered", "wan-ring", "whole-chunks"));
   EXPECT_THAT(
       library.names("nodes"),
       ElementsAre("bad-cross-socket", "bad-uplink-gen3", "bad-uplink-gen4", "dgx-a100", "flat-h100",
