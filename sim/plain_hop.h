@@ -31,13 +31,14 @@ struct PlainHop {
   std::int8_t hops = 0;
   std::int8_t sent = 0;
   std::int8_t delivered = 0;
+  std::int8_t packets = 0;  // put on a NIC's wire
   // And not yet counted: those served, and those that the flow took in before its first link.
   std::int64_t served = 0;
   std::int64_t entered = 0;
   FlowId flow = kNone;  // of a first link
 };
 
-// What comes after a wire.
+// What comes after a wire; no ring: nothing that takes time.
 struct PlainWay {
   LinkId link = kNoLink;
   bool last = false;  // the next link is a NIC's own
@@ -50,7 +51,8 @@ struct PlainWay {
   PlainHop* entered = nullptr;  // where that is another flow's: into the GPU's memory
 };
 
-// By which hops plain packets of a flow of the wire go: from the GPU's memory to a GPU's memory.
+// By which hops plain packets of a flow of the wire go, from the GPU's memory; what is kNone takes
+// no time.
 struct PlainLane {
   std::int32_t request = kNone;  // the first of the pair
   std::int32_t completion = kNone;

@@ -17,8 +17,8 @@ constexpr std::int64_t kShortestWindow = 20'000;
 
 bool world_allows(const PredictionRequest& request) {
   const Network& network = request.cluster.network;
-  return network.kind == NetworkKind::kInfiniband && !network.tcp && request.cluster.nodes > 1 &&
-         !numbers_packets(request.cluster) && !network.congestion.dcqcn &&
+  return (network.kind == NetworkKind::kInfiniband || network.kind == NetworkKind::kIdeal) &&
+         !network.tcp && request.cluster.nodes > 1 && !numbers_packets(request.cluster) && !network.congestion.dcqcn &&
          request.cluster.node.nic.queue_pair_rate == 0 && network.routing == Routing::kStatic &&
          request.observer == nullptr && request.port_observer == nullptr;
 }
@@ -39,6 +39,7 @@ class StationPlanner {
   bool read_whole_packets() const;
   bool sort_wires();
   void measure_ways();
+  bool goes_back() const;
   StationPlan::Nic& nic_of(LinkId link);
 
   const PredictionRequest& request_;
@@ -90,8 +91,10 @@ bool StationPlanner::take_wire(const Route& route) {
 }
 
 bool StationPlanner::take_flow(const FlowSpec& flow) {
+  if (flow.route.empty()) return true;  // it takes no time
   switch (static_cast<FlowKind>(flow.kind)) {
     case FlowKind::kReadRequest:
+      return read_whole_packets() && take_pair(flow.route, false);
     case FlowKind::kWrite:
       return take_pair(flow.route, false);
     case FlowKind::kCompletion:
@@ -157,15 +160,22 @@ void StationPlanner::measure_ways() {
   }
 }
 
+// Whether what comes in from the network has a NIC do something by itself.
+bool StationPlanner::goes_back() const {
+  return std::any_of(wiring_.flows.begin(), wiring_.flows.end(), [](const FlowSpec& flow) {
+    const auto kind = static_cast<FlowKind>(flow.kind);
+    return !flow.route.empty() && (kind == FlowKind::kWrite || kind == FlowKind::kAcknowledge);
+  });
+}
+
 std::optional<StationPlan> StationPlanner::plan() {
-  if (!world_allows(request_) || lacks_receives(wiring_) || !read_whole_packets())
-    return std::nullopt;
+  if (!world_allows(request_) || lacks_receives(wiring_)) return std::nullopt;
   for (const FlowSpec& flow : wiring_.flows) {
     if (!take_flow(flow)) return std::nullopt;
   }
   if (!sort_wires()) return std::nullopt;
   measure_ways();
-  if (std::min(plan_.arrival, plan_.writing) < kShortestWindow) return std::nullopt;
+  if (goes_back() && std::min(plan_.arrival, plan_.writing) < kShortestWindow) return std::nullopt;
   for (auto& [name, nic] : nics_) {
     // A NIC has a wire, if only for acknowledgements, and no other leads into that.
     if (nic.out == kNoLink || feeders_.count(nic.out) > 0) return std::nullopt;

@@ -27,9 +27,17 @@ bool Stations::transmit(std::int32_t injector) {
   Nic* nic = nic_of(injector);
   if (nic == nullptr) return false;
   catch_up();
-  transmit(*nic, engine_.now_);
+  transmit_by_event(*nic, engine_.now_);
   touch(*nic);
   return true;
+}
+
+void Stations::transmit_by_event(Nic& nic, std::int64_t now) {
+  nic.standing_data = nic.data.size();
+  nic.standing_requests = nic.requests.size();
+  asks_by_event_ = true;
+  transmit(nic, now);
+  asks_by_event_ = false;
 }
 
 // It may have something to do now.
@@ -52,7 +60,16 @@ void Stations::send(FlowId flow, const Packet& sent, std::int64_t ready) {
   const PacketId id = engine_.add_packet(sent);
   Packet& packet = engine_.packet(id);
   engine_.number(flow, packet, ready);
-  entry.ring->push({ready, engine_.hop_of(packet).ordinal, packet.hop, packet.message, id});
+  const WaitingPacket waiting{ready, engine_.hop_of(packet).ordinal, packet.hop, packet.message,
+                              id};
+  const bool now_asked = ready == engine_.now_ && (stepping_ || asks_by_event_);
+  if (now_asked && entry.ring == &nic.data) {
+    wait_in(nic.data, nic.standing_data, waiting);
+  } else if (now_asked && entry.ring == &nic.requests) {
+    wait_in(nic.requests, nic.standing_requests, waiting);
+  } else {
+    entry.ring->push(waiting);
+  }
   *nic.next = std::min(*nic.next, ready);
   *nic.quiet = std::min(*nic.quiet, ready);
   all_quiet_ = std::min(all_quiet_, ready);
@@ -139,7 +156,7 @@ void Stations::step(Nic& nic, std::int64_t end) {
     if (nic.wake == next) {
       nic.wake = INT64_MAX;
       transport_.injectors_[static_cast<std::size_t>(nic.links.injector)].wake = INT64_MAX;
-      transmit(nic, next);
+      transmit_by_event(nic, next);
     } else if (out == next) {
       leave_nic(nic, out);
     } else {

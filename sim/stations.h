@@ -97,6 +97,9 @@ class Stations {
     WaitingRing credits;
     WaitingRing acknowledgements;
     WaitingRing requests;
+    // How many of these two waited before the event at hand asked for more.
+    std::int64_t standing_data = 0;
+    std::int64_t standing_requests = 0;
     WaitingRing writes;
     // Of each pair, of the link that has fewer, and takes longer to give them back.
     TrainCredits writes_under_way;
@@ -163,6 +166,14 @@ class Stations {
   std::int64_t quiet_of(const Nic& nic, std::int64_t now) const;
   std::int64_t next_unlike(const Nic& nic, std::int64_t now) const;
   void touch(Nic& nic);
+  void transmit_by_event(Nic& nic, std::int64_t now);
+  // What is ready now has been asked for by an event, or by a packet that starts, and comes after
+  // all that was asked for before at this instant: of one event, in the order of flows, as what is
+  // to come does; of packets that start, in the order of asking.
+  void wait_in(WaitingRing& ring, std::int64_t standing, const WaitingPacket& waiting) const {
+    if (asks_by_event_) return ring.push_after(standing, waiting);
+    ring.push_behind(waiting);
+  }
   // Plain packets: sim/stations_plain.cpp.
   std::int64_t plain_left(const Message& sending) const;
   Stream stream_of(std::int32_t message);
@@ -205,6 +216,10 @@ class Stations {
   void watch(TrainCredits& credits, const LinkId (&pair)[2], int traffic_class) const;
   Entry entry_of(FlowId flow);
   void add_lane(FlowId request, FlowId completion, FlowId wire, FlowId write);
+  void add_reads(PlainLane& lane, FlowId request, FlowId completion, const Packet& carrying);
+  void add_writes(PlainWay& way, FlowId write, const Packet& carrying);
+  std::int32_t first_hop(FlowId flow) const;
+  std::int32_t ordinal(FlowId flow) const;
   PlainHop& add_plain_hop(std::int32_t hop, const Packet& packet);
   void add_way(std::int32_t hop, const Packet& packet);
   WaitingRing& ring_between(LinkId from, LinkId wire);
@@ -215,9 +230,10 @@ class Stations {
   std::int64_t arrival_;  // as the plan has them
   std::int64_t crossing_;
   std::int64_t writing_;
-  std::int64_t reading_ = INT64_MAX;  // from a request to data before a NIC's wire, at least
-  std::int64_t clock_ = 0;            // everything before has happened
+  std::int64_t reading_;    // from a request to data before a NIC's wire, at least
+  std::int64_t clock_ = 0;  // everything before has happened
   bool stepping_ = false;
+  bool asks_by_event_ = false;
   std::int64_t all_quiet_ = 0;       // the first of quiet_
   std::int32_t packet_payload_ = 0;  // of a plain packet
   std::int64_t read_latency_ = 0;

@@ -55,8 +55,18 @@ void Stations::transmit(Nic& nic, std::int64_t now) {
 
 inline void Stations::ask(Nic& nic, Stream& stream, std::int64_t now) {
   stream.message->asked += packet_payload_;
-  ++stream.request->entered;
-  nic.requests.push_behind({now, stream.lane->request_ordinal, stream.lane->request, stream.index});
+  if (stream.request != nullptr) {
+    ++stream.request->entered;
+    wait_in(nic.requests, nic.standing_requests,
+            {now, stream.lane->request_ordinal, stream.lane->request, stream.index});
+    return;
+  }
+  ++stream.wire->entered;
+  stream.message->sent += packet_payload_;
+  const WaitingPacket waiting{now + transmit_latency_, stream.lane->wire_ordinal, stream.lane->wire,
+                              stream.index};
+  if (transmit_latency_ > 0) return nic.data.push(waiting);
+  wait_in(nic.data, nic.standing_data, waiting);
 }
 
 // Over a wire of the network, from the buffer before it into the one behind.
@@ -68,6 +78,7 @@ inline void Stations::pass_on(const WaitingPacket& plain, PlainHop& form, const 
   std::int64_t ready = start + serving.latency();
   if (way.last) {
     ready += serialisation + receive_latency_;
+    if (way.ring == nullptr) return release(way.link, form.credits, ready);
     ++way.entered->entered;
   } else {
     ready += std::max<std::int64_t>(0, serialisation - way.not_waited_for);
@@ -133,7 +144,7 @@ void Stations::leave_plainly(Nic& nic, std::int64_t end) {
     buffered -= payload;
     while (buffered <= fits || (buffered <= 0 && fits != INT64_MIN)) {
       Stream& next = streams_[turn];
-      GRADHAUL_ASSERT(next.message->asked > 0, "windows end before what is not plain");
+      GRADHAUL_ASSERT(plain_left(*next.message) > 0, "windows end before what is not plain");
       buffered += payload;
       ask(nic, next, start);
       if (++turn == streams_.size()) turn = 0;
@@ -290,7 +301,7 @@ void Stations::settle(std::int32_t number) {
   engine_.packet_hops_ += served * plain.hops;
   engine_.payload_sent_ += served * plain.sent * plain.payload;
   engine_.payload_delivered_ += served * plain.delivered * plain.payload;
-  if (plain.sent == 2) transport_.packets_ += served;
+  transport_.packets_ += served * plain.packets;
 }
 
 }  // namespace gradhaul

@@ -50,9 +50,9 @@ std::int64_t Stations::quiet_of(const Nic& nic, std::int64_t now) const {
   return quiet;
 }
 
-// When a NIC whose buffer is full may next ask for a packet that is not plain: each that it asks
-// for takes the place of one that has begun to leave, and plain ones leave one after the other.
-// Others may take no time.
+// When a NIC whose buffer is full may next ask for a packet that is not plain: each plain one that
+// it asks for takes the place of one that has begun to leave, and plain ones leave one after the
+// other. Others may take no time, and the last of a message may fit beside the plain one before it.
 std::int64_t Stations::next_unlike(const Nic& nic, std::int64_t now) const {
   if (nic.links.injector == kNone) return INT64_MAX;
   const Injector& sender = transport_.injectors_[static_cast<std::size_t>(nic.links.injector)];
@@ -66,7 +66,7 @@ std::int64_t Stations::next_unlike(const Nic& nic, std::int64_t now) const {
     if (plain <= 0) return leaves;
     const PlainLane& lane = lanes_[static_cast<std::size_t>(sending.wire)];
     const std::int64_t time = plain_[static_cast<std::size_t>(lane.wire)].time;
-    next = std::min(next, leaves + plain * time);
+    next = std::min(next, leaves + (plain - 1) * time);
   }
   return next;
 }

@@ -12,6 +12,8 @@
 namespace gradhaul {
 namespace {
 
+// ps: so that what stations keep for each other stays little.
+constexpr std::int64_t kLongestWindow = 10'000'000;
 constexpr int kPosted = static_cast<int>(TrafficClass::kPosted);
 constexpr int kNonPosted = static_cast<int>(TrafficClass::kNonPosted);
 constexpr int kCompletion = static_cast<int>(TrafficClass::kCompletion);
@@ -21,10 +23,11 @@ constexpr int kCompletion = static_cast<int>(TrafficClass::kCompletion);
 Stations::Stations(PacketEngine& engine, const StationPlan& plan, PacketTransport& transport)
     : engine_(engine),
       transport_(transport),
-      window_(std::min(plan.arrival, plan.writing)),
+      window_(std::max<std::int64_t>(1, std::min(plan.arrival, plan.writing))),
       arrival_(plan.arrival),
       crossing_(plan.crossing),
-      writing_(plan.writing) {
+      writing_(plan.writing),
+      reading_(kLongestWindow) {
   const std::size_t links = engine_.states_.size();
   credits_.resize(links);
   nic_of_out_.resize(links, kNone);
@@ -135,6 +138,7 @@ Stations::Entry Stations::entry_of(FlowId flow) {
   const auto kind = static_cast<FlowKind>(engine_.kind(flow));
   const PacketEngine::Flow& f = engine_.flows_[static_cast<std::size_t>(flow)];
   const LinkId first = engine_.first_link(flow);
+  if (first == kNoLink) return {};
   for (std::size_t i = 0; i < nics_.size(); ++i) {
     Nic& nic = nics_[i];
     const auto number = static_cast<std::int32_t>(i);
@@ -176,58 +180,89 @@ void Stations::add_lanes() {
   }
 }
 
+// Reads and writes may both take no time (the ideal GPU), and then are no flows or empty ones.
 void Stations::add_lane(FlowId request, FlowId completion, FlowId wire, FlowId write) {
+  const auto takes_time = [&](FlowId flow) { return flow != kNone && engine_.length(flow) > 0; };
+  const bool reads = takes_time(request);
+  if (reads != takes_time(completion)) return;
   for (const FlowId flow : {request, completion, wire, write}) {
-    if (flow == kNone || !takes(flow)) return;
+    if (!takes_time(flow)) continue;
+    if (!takes(flow)) return;
     if (engine_.flows_[static_cast<std::size_t>(flow)].data != (flow != request)) return;
   }
-  const auto first_hop = [&](FlowId flow) {
-    return engine_.flows_[static_cast<std::size_t>(flow)].first_hop;
-  };
   const std::int32_t last = first_hop(wire) + engine_.length(wire) - 1;
   if (!engine_.hops_[static_cast<std::size_t>(last)].endpoint_keeps_buffer) return;
-  const auto ordinal = [&](FlowId flow) {
-    return engine_.hops_[static_cast<std::size_t>(first_hop(flow))].ordinal;
-  };
-  lanes_[static_cast<std::size_t>(wire)] = {first_hop(request), first_hop(completion),
-                                            first_hop(wire), ordinal(request), ordinal(wire)};
-  Packet asking;
-  asking.asked = packet_payload_;
+  PlainLane& lane = lanes_[static_cast<std::size_t>(wire)];
+  lane.wire = first_hop(wire);
+  lane.wire_ordinal = ordinal(wire);
   Packet carrying;
   carrying.payload = packet_payload_;
-  add_plain_hop(first_hop(request), asking);
-  add_plain_hop(first_hop(write), carrying);
-  // To the NIC, and from there.
-  PlainHop& in_nic = add_plain_hop(first_hop(completion), carrying);
-  in_nic.hops = in_nic.sent = 2;
-  in_nic.delivered = 1;
   for (std::int32_t hop = first_hop(wire); hop <= last; ++hop) {
     add_plain_hop(hop, carrying).hops = 1;
     if (hop < last) add_way(hop, carrying);
   }
-  for (const FlowId flow : {request, completion, wire, write}) {
-    plain_[static_cast<std::size_t>(first_hop(flow))].flow = flow;
+  PlainHop& leaves = plain_[static_cast<std::size_t>(lane.wire)];
+  leaves.flow = wire;
+  if (reads) {
+    add_reads(lane, request, completion, carrying);
+  } else {
+    leaves.sent = leaves.packets = 1;
+    if (completion != kNone) leaves.sent = 2;
+    if (completion != kNone) leaves.delivered = 1;
   }
-  // On to the GPU.
-  PlainHop& there_whole = plain_[static_cast<std::size_t>(last)];
-  there_whole.sent = there_whole.delivered = 1;
-  PlainHop& written = plain_[static_cast<std::size_t>(first_hop(write))];
+  // On to the GPU at once: another flow.
+  PlainHop& there = plain_[static_cast<std::size_t>(last)];
+  ++there.sent;
+  ++there.delivered;
+  PlainWay& way = ways_[static_cast<std::size_t>(last)];
+  way.link = engine_.hops_[static_cast<std::size_t>(last)].link;
+  way.last = true;
+  if (takes_time(write)) {
+    add_writes(way, write, carrying);
+  } else {
+    ++there.delivered;
+  }
+}
+
+std::int32_t Stations::first_hop(FlowId flow) const {
+  return engine_.flows_[static_cast<std::size_t>(flow)].first_hop;
+}
+
+std::int32_t Stations::ordinal(FlowId flow) const {
+  return engine_.hops_[static_cast<std::size_t>(first_hop(flow))].ordinal;
+}
+
+// To the NIC, and at once on to its wire.
+void Stations::add_reads(PlainLane& lane, FlowId request, FlowId completion,
+                         const Packet& carrying) {
+  lane.request = first_hop(request);
+  lane.completion = first_hop(completion);
+  lane.request_ordinal = ordinal(request);
+  Packet asking;
+  asking.asked = packet_payload_;
+  add_plain_hop(lane.request, asking).flow = request;
+  PlainHop& in_nic = add_plain_hop(lane.completion, carrying);
+  in_nic.flow = completion;
+  in_nic.hops = in_nic.sent = 2;
+  in_nic.delivered = in_nic.packets = 1;
+  nics_[static_cast<std::size_t>(entries_[static_cast<std::size_t>(request)].nic)]
+      .answers_under_way.leave_out(in_nic.units, in_nic.time);
+}
+
+void Stations::add_writes(PlainWay& way, FlowId write, const Packet& carrying) {
+  PlainHop& written = add_plain_hop(first_hop(write), carrying);
+  written.flow = write;
   written.hops = 2;
   written.delivered = 1;
-  const auto nic_of_flow = [&](FlowId flow) -> Nic& {
-    return nics_[static_cast<std::size_t>(entries_[static_cast<std::size_t>(flow)].nic)];
-  };
-  Nic& there = nic_of_flow(write);
-  nic_of_flow(wire).answers_under_way.leave_out(in_nic.units, in_nic.time);
-  there.writes_under_way.leave_out(written.units, written.time);
-  ways_[static_cast<std::size_t>(last)] = {engine_.hops_[static_cast<std::size_t>(last)].link,
-                                           true,
-                                           0,
-                                           &there.writes,
-                                           there.next,
-                                           first_hop(write),
-                                           ordinal(write),
-                                           &written};
+  Nic& there = nics_[static_cast<std::size_t>(entries_[static_cast<std::size_t>(write)].nic)];
+  if (written.units <= there.whole_writes) {
+    there.writes_under_way.leave_out(written.units, written.time);
+  }
+  way.ring = &there.writes;
+  way.next = there.next;
+  way.hop = first_hop(write);
+  way.ordinal = ordinal(write);
+  way.entered = &written;
 }
 
 PlainHop& Stations::add_plain_hop(std::int32_t number, const Packet& packet) {

@@ -64,8 +64,14 @@ class WaitingRing {
     ready_ = empty() ? INT64_MAX : front().ready;
     return first;
   }
-  // A plain packet that is ready after all that wait here.
+  // In order, but behind the first `standing` of those that wait here.
+  void push_after(std::int64_t standing, const WaitingPacket& added) {
+    push_behind(added);
+    sort_in(standing);
+  }
+  // Behind all that wait here.
   void push_behind(const WaitingPacket& added) {
+    specials_ += added.packet != kNone;
     if (waiting_.empty()) ready_ = added.ready;
     waiting_.push(added);
   }
@@ -75,13 +81,13 @@ class WaitingRing {
     const bool sorted =
         waiting_.empty() || waiting_.back().ready < added.ready || !earlier(added, waiting_.back());
     waiting_.push(added);
-    if (!sorted) sort_in();  // hardly ever
+    if (!sorted) sort_in(0);  // hardly ever
   }
 
  private:
-  void sort_in() {
+  void sort_in(std::int64_t standing) {
     std::int64_t place = size() - 1;
-    for (; place > 0 && earlier(waiting_[place], waiting_[place - 1]); --place) {
+    for (; place > standing && earlier(waiting_[place], waiting_[place - 1]); --place) {
       std::swap(waiting_[place], waiting_[place - 1]);
     }
     if (place == 0) ready_ = waiting_.front().ready;

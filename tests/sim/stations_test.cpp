@@ -72,6 +72,18 @@ TEST(Stations, StepHealthyInfiniband) {
   }
 }
 
+// GPUs whose memory is read and written in no time, and real ones.
+TEST(Stations, StepTheIdealNetwork) {
+  PredictionRequest request = request_for(ideal_cluster(4), 8_MiB);
+  for (const bool skip : {false, true}) {
+    request.skip_recurrences = skip;
+    EXPECT_EQ(both_ways(request), Stepped::kByStations);
+  }
+  request.cluster = one_switch(hgx_h100(), 2, 400_Gbps);
+  request.cluster.network.kind = NetworkKind::kIdeal;
+  EXPECT_EQ(both_ways(request), Stepped::kByStations);
+}
+
 TEST(Stations, LeaveToEventsWhatTheyDoNotKnow) {
   const PredictionRequest request = request_for(one_switch(hgx_h100(), 2, 400_Gbps), 4_MiB);
   ASSERT_EQ(both_ways(request), Stepped::kByStations);
@@ -83,7 +95,7 @@ TEST(Stations, LeaveToEventsWhatTheyDoNotKnow) {
   EXPECT_EQ(changed([](auto& r) { r.communication.gpudirect = GpuDirect::kOff; }),
             Stepped::kByEvents);
   EXPECT_EQ(changed([](auto& r) { r.cluster.node.pcie_settings.acs = true; }), Stepped::kByEvents);
-  EXPECT_EQ(changed([](auto& r) { r.cluster.network.kind = NetworkKind::kIdeal; }),
+  EXPECT_EQ(changed([](auto& r) { r.cluster.network.kind = NetworkKind::kRoce; }),
             Stepped::kByEvents);
   EXPECT_EQ(changed([](auto& r) { r.cluster.node.pcie_settings.tags = 8; }), Stepped::kByEvents);
   EXPECT_EQ(changed([](auto& r) { r.cluster.node.nic.receive_latency = {}; }), Stepped::kByEvents);
@@ -152,6 +164,9 @@ PredictionRequest draw_request(std::uint64_t seed) {
   const Node node = draw_node(draws);
   const BitRate link{draws.between(50, 420) * 1'000'000'000};
   Cluster cluster = one_switch(node, static_cast<int>(draws.between(2, 5)), link);
+  const std::int64_t ideal = draws.below(8);
+  if (ideal == 0) cluster = ideal_cluster(static_cast<int>(draws.between(2, 9)));
+  if (ideal == 1) cluster.network.kind = NetworkKind::kIdeal;
   const std::int64_t kind = draws.below(3);
   if (kind == 1) cluster = with_topology(cluster, TopologyKind::kRailOptimized, 64);
   if (kind == 2) cluster = with_topology(cluster, TopologyKind::kLeafSpine, 16);
