@@ -80,6 +80,9 @@ RUN
 kernel_options="console=ttyS0 loglevel=4 panic=-1 oops=panic mitigations=off nokaslr audit=0"
 kernel_options+=" selinux=0 apparmor=0 nowatchdog rcupdate.rcu_cpu_stall_suppress=1"
 kernel_options+=" random.trust_cpu=on tsc=reliable no_timer_check cryptomgr.notests"
+# How fast its clock goes is told, not left to be found out.
+tsc_khz=$(python3 "$soft_roce/tsc_rate.py") || tsc_khz=
+[[ -z $tsc_khz ]] || kernel_options+=" tsc_early_khz=$tsc_khz"
 # shellcheck disable=SC2054  # QEMU's commas
 devices=(-fsdev "local,id=root,path=/,security_model=none,readonly=on,multidevs=remap"
          -device virtio-9p-pci,fsdev=root,mount_tag=hostroot
