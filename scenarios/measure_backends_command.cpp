@@ -155,21 +155,18 @@ class ProcessRank {
     request.calibrated = &aside.calibration;
     std::optional<ProgressBar> progress;
     if (plan_.rank == 0) request.progress = &progress.emplace(options_.progress);
-    const bool through_memory = options_.memory == "host" && options_.within_node == "memory" &&
-                                plan_.scenario.cluster.ranks_per_node > 1;
+    const bool through_memory =
+        options_.within_node == "memory" && plan_.scenario.cluster.ranks_per_node > 1;
     RankMemorySetup setup(options_, plan_, plan_.rank,
                           through_memory ? SlotAccess::kThisHost : SlotAccess::kThisProcess);
     std::unique_ptr<EndpointMaker> network = make_endpoints(*exchange);
     const std::unique_ptr<EndpointMaker> for_gpu = make_gpu_endpoints(setup.gpu(), *network);
     EndpointMaker& maker = for_gpu ? *for_gpu : *network;
-    NodeEndpointMaker endpoints(*exchange, maker, nodes_of_ranks(through_memory));
+    NodeEndpointMaker endpoints(*exchange, maker, nodes_of_ranks(through_memory),
+                                setup.device_slots());
     Measurement measured = measure(request, {*exchange, endpoints, setup.memory()});
     measured.notes.insert(measured.notes.end(), endpoints.notes().begin(), endpoints.notes().end());
-    if (setup.gpu() != nullptr && plan_.scenario.cluster.ranks_per_node > 1) {
-      measured.notes.emplace_back(
-          "ranks of a node go over the network: between processes GPU memory is not shared (CUDA "
-          "IPC); those of one process, over loopback, are copied by the GPU");
-    }
+    if (setup.device_slots() != nullptr) wait_until_closed(*exchange, measured);
     progress.reset();
     tell_of_ports(*exchange, measured);
     if (children_) tell_of_children(measured);
@@ -204,6 +201,16 @@ class ProcessRank {
       children_.emplace(options_.arguments, plan_.ranks, text_of(local_address(listener)));
     }
     return TcpExchange::host(std::move(listener), settings);
+  }
+
+  // Nobody gives GPU memory back while a peer has it open: each has let go of all, who comes here.
+  static void wait_until_closed(Exchange& exchange, Measurement& measured) {
+    if (!measured.failures.empty()) return;
+    try {
+      exchange.all_gather({});
+    } catch (const ExchangeError& error) {
+      measured.notes.emplace_back(error.what());
+    }
   }
 
   std::vector<std::string> told_by_all(Exchange& exchange) const {

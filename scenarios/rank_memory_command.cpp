@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "backends/cuda/gpu_slot_copier.h"
+#include "backends/cuda/ipc_slots.h"
 #include "scenarios/did_you_mean.h"
 
 namespace gradhaul {
@@ -43,7 +44,9 @@ RankMemorySetup::RankMemorySetup(const MeasureOptions& options, const MeasurePla
     return;
   }
   gpu_ = std::make_unique<RankGpu>(place_of(options, plan, rank));
-  memory_ = std::make_unique<GpuRankMemory>(*gpu_);
+  auto memory = std::make_unique<GpuRankMemory>(*gpu_);
+  device_slots_ = std::make_unique<IpcSlots>(*memory);
+  memory_ = std::move(memory);
 }
 
 MemoryEndpointMaker::CopierMaker RankMemorySetup::copier() {

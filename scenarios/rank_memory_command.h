@@ -9,6 +9,7 @@
 #include "backends/cpu/host_rank_memory.h"
 #include "backends/cuda/gpu_rank_memory.h"
 #include "backends/loopback/memory_endpoint.h"
+#include "backends/shared/device_slots.h"
 #include "scenarios/measure_plan.h"
 
 namespace gradhaul {
@@ -29,6 +30,8 @@ class RankMemorySetup {
   RankMemory& memory() { return *memory_; }
   // The GPU that has the rank's data; nullptr: the host has it.
   RankGpu* gpu() { return gpu_.get(); }
+  // By which processes of a host reach each other's receive slots; nullptr: the host has them.
+  DeviceSlots* device_slots() { return device_slots_.get(); }
   // What makes a loopback's copies; nothing: the CPU does.
   MemoryEndpointMaker::CopierMaker copier();
   // What there is to say of this rank's memory.
@@ -38,6 +41,7 @@ class RankMemorySetup {
   int ranks_;
   std::unique_ptr<RankGpu> gpu_;
   std::unique_ptr<RankMemory> memory_;
+  std::unique_ptr<DeviceSlots> device_slots_;
   std::vector<std::string> notes_;
 };
 

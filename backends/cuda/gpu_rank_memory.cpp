@@ -20,11 +20,11 @@ void GpuRankMemory::prepare(const RankMemorySizes& sizes) {
   reducer_.reset();
   input_ = GpuBuffer();
   output_ = GpuBuffer();
-  slots_ = GpuBuffer();
+  slots_.reset();
   output_ = GpuBuffer(device, sizes.output, "a rank's output");
-  slots_ = GpuBuffer(device, sizes.slots, "a rank's receive slots");
+  slots_ = std::make_shared<GpuBuffer>(device, sizes.slots, "a rank's receive slots");
   if (!sizes.in_place) input_ = GpuBuffer(device, sizes.input, "a rank's input");
-  regions_ = {sizes.in_place ? output_.bytes() : input_.bytes(), output_.bytes(), slots_.bytes()};
+  regions_ = {sizes.in_place ? output_.bytes() : input_.bytes(), output_.bytes(), slots_->bytes()};
   if (!copies_) copies_.emplace(device);
   reducer_.emplace(device, regions_);
 }

@@ -41,6 +41,9 @@ class GpuRankMemory final : public RankMemory {
   // Throws CudaError, also where there is no GPU.
   void prepare(const RankMemorySizes& sizes) override;
   HostMemory regions() const override { return regions_; }
+  // Where the slots of regions() lie. They outlast the next prepare() with whoever holds this.
+  std::shared_ptr<const GpuBuffer> slots() const { return slots_; }
+  const CudaDevice& device() const { return gpu_.device(); }
   Reducer& reducer() override { return *reducer_; }
   bool poll(CompletionSink& sink) override { return reducer_->poll(sink); }
   bool busy() const override { return reducer_ && reducer_->busy(); }
@@ -54,7 +57,7 @@ class GpuRankMemory final : public RankMemory {
   RankGpu& gpu_;
   GpuBuffer input_;
   GpuBuffer output_;
-  GpuBuffer slots_;
+  std::shared_ptr<const GpuBuffer> slots_;
   HostMemory regions_;
   std::optional<GpuReducer> reducer_;
   std::optional<StreamWork> copies_;  // of write() and read()

@@ -29,8 +29,9 @@ static_assert(sizeof(Waker) <= kCacheLine);
 // What one endpoint's connections within the node take; the pages outlive it.
 class NodeEndpointMaker::Joining {
  public:
-  Joining(Exchange& exchange, const EndpointRequest& request, const std::vector<int>& node_of)
-      : exchange_(exchange), request_(request), node_of_(node_of) {}
+  Joining(Exchange& exchange, const EndpointRequest& request, const std::vector<int>& node_of,
+          DeviceSlots* device)
+      : exchange_(exchange), request_(request), node_of_(node_of), device_(device) {}
 
   // Which connections go through memory: the same for both ends of each.
   std::vector<SplitEndpoint::Part> parts() {
@@ -52,15 +53,20 @@ class NodeEndpointMaker::Joining {
     for (const ConnectionEnd& end : request_.connections) {
       if (is_shared(end.key)) joints.push_back(joint(end));
     }
-    return std::make_unique<MemoryLinkEndpoint>(joints, request_.memory, request_.slot_size,
-                                                "shared memory", waker_in(links_.bytes()));
+    auto copier = device_ == nullptr ? nullptr : device_->copier(joints.size());
+    return std::make_unique<MemoryLinkEndpoint>(joints, request_.memory, request_.slot_size, path(),
+                                                waker_in(links_.bytes()), std::move(copier));
   }
+
+  std::string path() const { return device_ == nullptr ? "shared memory" : device_->path(); }
+  const std::shared_ptr<const void>& offered() const { return offered_; }
 
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
   struct PeerPages {
     SharedPages slots;
+    DeviceSlots::Opened device_slots;
     SharedPages links;
   };
 
@@ -85,8 +91,21 @@ class NodeEndpointMaker::Joining {
     offer_.slots_file = request_.memory.slots_file;
     offer_.slots_size = {static_cast<std::int64_t>(request_.memory.slots.size())};
     offer_.links_file = links_.file();
-    const bool has_slots = offer_.connections.empty() || offer_.slots_file >= 0;
+    if (device_ != nullptr && !offer_.connections.empty()) offer_device_slots();
+    const bool has_slots =
+        offer_.connections.empty() || offer_.slots_file >= 0 || !offer_.slots_handle.empty();
     if (has_slots) offer_.host = host_identity();
+  }
+
+  void offer_device_slots() {
+    DeviceSlots::Offer offered = device_->offer();
+    offer_.slots_handle = std::move(offered.handle);
+    offered_ = std::move(offered.kept);
+    if (!offered.problem.empty()) {
+      notes_.push_back(
+          "rank " + std::to_string(self()) +
+          " is reached over the network, also by ranks of its node: " + offered.problem);
+    }
   }
 
   // Maps what this rank writes into, and tells all whom it could not reach.
@@ -119,10 +138,17 @@ class NodeEndpointMaker::Joining {
     if (offer_.host.empty()) return "this one's memory is not shared";
     if (theirs.host.empty()) return "its memory is not shared";
     if (theirs.host != offer_.host) return "it runs on another host, or apart from it";
+    const bool of_device = !theirs.slots_handle.empty();
+    if (of_device && device_ == nullptr) return "its memory is a device's";
     PeerPages pages;
+    if (of_device && sends_to(peer)) {
+      pages.device_slots = device_->open(theirs.slots_handle, theirs.slots_size);
+      if (!pages.device_slots.problem.empty()) return pages.device_slots.problem;
+    }
+    const bool of_host = theirs.slots_file >= 0;
     for (const auto& [file, size, into] :
          {std::tuple{theirs.links_file, theirs.links_size, &pages.links},
-          std::tuple{theirs.slots_file, theirs.slots_size, &pages.slots}}) {
+          std::tuple{theirs.slots_file, of_host ? theirs.slots_size : Bytes{}, &pages.slots}}) {
       if (size.count == 0) continue;  // one that only sends
       auto opened = SharedPages::of_process(theirs.process, file, size);
       if (!opened) return std::string("its pages can't be had: ") + std::strerror(errno);
@@ -130,6 +156,12 @@ class NodeEndpointMaker::Joining {
     }
     pages_.emplace(peer, std::move(pages));
     return "";
+  }
+
+  bool sends_to(Rank peer) const {
+    return std::ranges::any_of(request_.connections, [peer](const ConnectionEnd& end) {
+      return end.sends && end.key.destination == peer;
+    });
   }
 
   bool is_shared(const ConnectionKey& key) const {
@@ -147,7 +179,9 @@ class NodeEndpointMaker::Joining {
     const auto place = offer.connections.find(end.key);
     GRADHAUL_ASSERT(place != offer.connections.end(), "both ends know of the connection");
     const PeerPages& peer = pages_.at(end.sends ? end.key.destination : end.key.source);
-    const std::span<std::byte> slots = end.sends ? peer.slots.bytes() : request_.memory.slots;
+    const std::span<std::byte> theirs =
+        device_ == nullptr ? peer.slots.bytes() : peer.device_slots.slots;
+    const std::span<std::byte> slots = end.sends ? theirs : request_.memory.slots;
     const std::span<std::byte> links = end.sends ? peer.links.bytes() : links_.bytes();
     const auto at = [](std::span<std::byte> bytes, Bytes offset, std::size_t size) {
       GRADHAUL_ASSERT(static_cast<std::size_t>(offset.count) + size <= bytes.size(),
@@ -164,6 +198,8 @@ class NodeEndpointMaker::Joining {
   Exchange& exchange_;
   EndpointRequest request_;
   const std::vector<int>& node_of_;
+  DeviceSlots* device_;
+  std::shared_ptr<const void> offered_;
   NodeOffer offer_;
   std::vector<NodeOffer> offers_;  // by rank
   SharedPages links_;              // of this rank's receiving connections
@@ -174,8 +210,8 @@ class NodeEndpointMaker::Joining {
 };
 
 NodeEndpointMaker::NodeEndpointMaker(Exchange& exchange, EndpointMaker& network,
-                                     std::vector<int> node_of)
-    : exchange_(exchange), network_(network), node_of_(std::move(node_of)) {
+                                     std::vector<int> node_of, DeviceSlots* device)
+    : exchange_(exchange), network_(network), node_of_(std::move(node_of)), device_(device) {
   const std::set<int> nodes(node_of_.begin(), node_of_.end());
   nodes_have_several_ = nodes.size() < node_of_.size();
 }
@@ -184,9 +220,11 @@ NodeEndpointMaker::~NodeEndpointMaker() = default;
 
 std::unique_ptr<Endpoint> NodeEndpointMaker::make(const EndpointRequest& request) {
   if (!nodes_have_several_) return network_.make(request);
-  joining_ = std::make_unique<Joining>(exchange_, request, node_of_);
-  const std::vector<SplitEndpoint::Part> parts = joining_->parts();
-  for (const std::string& note : joining_->notes()) {
+  const auto joining = std::make_shared<Joining>(exchange_, request, node_of_, device_);
+  const std::vector<SplitEndpoint::Part> parts = joining->parts();
+  // All ranks have come here, and so have let go of what the endpoints before had open.
+  offered_ = joining->offered();
+  for (const std::string& note : joining->notes()) {
     if (std::find(notes_.begin(), notes_.end(), note) == notes_.end()) notes_.push_back(note);
   }
   EndpointRequest over_network = request;
@@ -204,8 +242,9 @@ std::unique_ptr<Endpoint> NodeEndpointMaker::make(const EndpointRequest& request
   });
   std::unique_ptr<Endpoint> network;
   if (anybody) network = network_.make(over_network);
-  std::unique_ptr<Endpoint> shared = joining_->shared_endpoint();
-  return std::make_unique<SplitEndpoint>(std::move(shared), std::move(network), parts);
+  return std::make_unique<SplitEndpoint>(
+      SplitEndpoint::Shared{joining->shared_endpoint(), joining->path(), joining},
+      std::move(network), parts);
 }
 
 }  // namespace gradhaul

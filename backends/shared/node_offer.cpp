@@ -25,6 +25,8 @@ std::vector<std::byte> body_of(const NodeOffer& offer) {
   writer.text(offer.host);
   writer.i32(offer.process);
   writer.i32(offer.slots_file);
+  writer.u32(static_cast<std::uint32_t>(offer.slots_handle.size()));
+  writer.raw(offer.slots_handle);
   writer.i64(offer.slots_size.count);
   writer.i32(offer.links_file);
   writer.i64(offer.links_size.count);
@@ -43,6 +45,8 @@ NodeOffer offer_in(std::span<const std::byte> body) {
   offer.host = reader.text();
   offer.process = reader.i32();
   offer.slots_file = reader.i32();
+  const std::span<const std::byte> handle = reader.raw(reader.u32());
+  offer.slots_handle.assign(handle.begin(), handle.end());
   offer.slots_size.count = reader.i64();
   offer.links_file = reader.i32();
   offer.links_size.count = reader.i64();

@@ -26,7 +26,8 @@ struct NodeOffer {
   // namespace of processes. Empty: it has nothing to share.
   std::string host;
   pid_t process = 0;
-  int slots_file = -1;
+  int slots_file = -1;                  // of pages of the host
+  std::vector<std::byte> slots_handle;  // of a device's memory (device_slots.h)
   Bytes slots_size;
   int links_file = -1;
   Bytes links_size;

@@ -26,9 +26,12 @@ class Renumbering final : public CompletionSink {
 
 }  // namespace
 
-SplitEndpoint::SplitEndpoint(std::unique_ptr<Endpoint> shared, std::unique_ptr<Endpoint> network,
+SplitEndpoint::SplitEndpoint(Shared shared, std::unique_ptr<Endpoint> network,
                              const std::vector<Part>& parts)
-    : shared_{std::move(shared), {}}, network_{std::move(network), {}} {
+    : kept_(std::move(shared.kept)),
+      path_(std::move(shared.path)),
+      shared_{std::move(shared.endpoint), {}},
+      network_{std::move(network), {}} {
   for (std::size_t i = 0; i < parts.size(); ++i) {
     std::vector<ConnectionId>& whole = side(parts[i]).whole;
     places_.push_back({parts[i], static_cast<ConnectionId>(whole.size())});
@@ -88,7 +91,7 @@ std::optional<RankFailure> SplitEndpoint::failure() const {
 std::vector<std::pair<std::string, std::string>> SplitEndpoint::facts() const {
   std::vector<std::pair<std::string, std::string>> facts;
   if (network_.endpoint != nullptr) facts = network_.endpoint->facts();
-  if (!shared_.whole.empty()) facts.emplace_back("within_node", "shared memory");
+  if (!shared_.whole.empty()) facts.emplace_back("within_node", path_);
   return facts;
 }
 

@@ -4,6 +4,7 @@
 // the others over the network. Numbers of connections are those of the whole.
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "backends/endpoint.h"
@@ -13,10 +14,14 @@ namespace gradhaul {
 class SplitEndpoint final : public Endpoint {
  public:
   enum class Part : std::uint8_t { kShared, kNetwork };
+  struct Shared {
+    std::unique_ptr<Endpoint> endpoint;
+    std::string path;                  // what its connections go through; for the result
+    std::shared_ptr<const void> kept;  // what they lie in, which outlives them
+  };
   // parts[c]: by what connection c goes. Each endpoint was made for those of its part, in order;
   // `network` may be nothing where no connection is its.
-  SplitEndpoint(std::unique_ptr<Endpoint> shared, std::unique_ptr<Endpoint> network,
-                const std::vector<Part>& parts);
+  SplitEndpoint(Shared shared, std::unique_ptr<Endpoint> network, const std::vector<Part>& parts);
 
   TransportLimits limits() const override;
   void post_write(const WriteRequest& request) override;
@@ -40,6 +45,8 @@ class SplitEndpoint final : public Endpoint {
   Side& side(Part part) { return part == Part::kShared ? shared_ : network_; }
   static bool poll(Side& side, CompletionSink& sink);
 
+  std::shared_ptr<const void> kept_;
+  std::string path_;
   Side shared_;
   Side network_;
   std::vector<Place> places_;

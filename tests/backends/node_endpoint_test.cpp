@@ -61,6 +61,7 @@ TEST(NodeOffer, ReadsAsItWasWritten) {
   offer.host = "this one";
   offer.process = 4711;
   offer.slots_file = 7;
+  offer.slots_handle = {std::byte{3}, std::byte{0}, std::byte{9}};
   offer.slots_size = {std::int64_t{3} << 32};
   offer.links_file = 8;
   offer.links_size = {192};
@@ -69,6 +70,7 @@ TEST(NodeOffer, ReadsAsItWasWritten) {
   EXPECT_EQ(read.host, offer.host);
   EXPECT_EQ(read.process, 4711);
   EXPECT_EQ(read.slots_size, offer.slots_size);
+  EXPECT_EQ(read.slots_handle, offer.slots_handle);
   EXPECT_EQ(read.links_file, 8);
   ASSERT_EQ(read.connections.size(), 1U);
   EXPECT_EQ(read.connections.begin()->first, (ConnectionKey{2, 1, 0, 5}));

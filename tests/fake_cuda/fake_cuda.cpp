@@ -3,6 +3,7 @@
 // are entered, ranges lie within allocations, kernels get what they may access.
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -42,6 +43,8 @@ const char* text_of(CudaResult error) {
       return "an illegal memory access was encountered";
     case kNotSupported:
       return "operation not supported";
+    case kPeerAccessUnsupported:
+      return "peer access is not supported between these two devices";
     default:
       return "an error of the fake";
   }
@@ -95,9 +98,10 @@ CudaResult cuDriverGetVersion(int* version) {
   return kCudaSuccess;
 }
 CudaResult cuGetErrorName(CudaResult error, const char** name) {
-  *name = error == kCudaOutOfMemory  ? "CUDA_ERROR_OUT_OF_MEMORY"
-          : error == kIllegalAddress ? "CUDA_ERROR_ILLEGAL_ADDRESS"
-                                     : "CUDA_ERROR";
+  *name = error == kCudaOutOfMemory         ? "CUDA_ERROR_OUT_OF_MEMORY"
+          : error == kIllegalAddress        ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+          : error == kPeerAccessUnsupported ? "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED"
+                                            : "CUDA_ERROR";
   return kCudaSuccess;
 }
 CudaResult cuGetErrorString(CudaResult error, const char** text) {
@@ -210,6 +214,7 @@ CudaResult cuMemcpyAsync(CudaAddress target, CudaAddress source, std::size_t byt
 CudaResult cuIpcGetMemHandle(CudaIpcHandle* handle, CudaAddress address) {
   const Lock lock(machine().mutex);
   const Allocation* of = machine().allocation(address);
+  if (!machine().layout.ipc) return kNotSupported;
   if (of == nullptr) return kInvalidValue;
   const IpcContent content{getpid(), of->file, of->size, of->owner};
   std::memcpy(handle->bytes, &content, sizeof content);
@@ -221,10 +226,13 @@ CudaResult cuIpcOpenMemHandle_v2(CudaAddress* address, CudaIpcHandle handle, uns
   IpcContent content;
   std::memcpy(&content, handle.bytes, sizeof content);
   if (content.process == getpid()) return kInvalidContext;
+  const bool reached = machine().layout.peers || content.owner == current_device();
+  if (!reached) return kPeerAccessUnsupported;
   const std::string path =
       "/proc/" + std::to_string(content.process) + "/fd/" + std::to_string(content.file);
   const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (file < 0) return kInvalidHandle;
+  flock(file, LOCK_SH);
   return machine().map(address, file, content.size, content.owner, true);
 }
 CudaResult cuIpcCloseMemHandle(CudaAddress address) {

@@ -1,8 +1,10 @@
 #include "tests/fake_cuda/fake_machine.h"
 
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <sstream>
 
@@ -24,6 +26,7 @@ Layout layout_of(const char* text) {
     if (key == "memory") layout.memory = std::stoul(value) << 20;  // MiB
     if (key == "dmabuf") layout.dma_buf = value == "1";
     if (key == "peers") layout.peers = value == "1";
+    if (key == "ipc") layout.ipc = value == "1";
     if (key == "kernel_error") layout.kernel_error = std::stoi(value);
   }
   return layout;
@@ -79,12 +82,23 @@ CudaResult Machine::free(CudaAddress address, bool foreign) {
   if (found == memory.end() || found->second.foreign != foreign) return kInvalidValue;
   finish_all();
   const Allocation& gone = found->second;
+  if (!foreign && is_open_elsewhere(gone)) {
+    std::fputs("fake libcuda: memory is given back that another process has open\n", stderr);
+    std::abort();
+  }
   if (!foreign) used -= gone.size;
   munmap(gone.device, gone.size);
   munmap(gone.host, gone.size);
   close(gone.file);
   memory.erase(found);
   return kCudaSuccess;
+}
+
+// Who opens it locks its file together with all others; nobody has it who can lock it alone.
+bool Machine::is_open_elsewhere(const Allocation& allocation) {
+  if (flock(allocation.file, LOCK_EX | LOCK_NB) != 0) return true;
+  flock(allocation.file, LOCK_UN);
+  return false;
 }
 
 const Allocation* Machine::allocation(CudaAddress address) const {

@@ -1,7 +1,7 @@
 #pragma once
 
 // The GPUs of a fake libcuda.so.1, as the environment variable FAKE_CUDA lays them out when
-// cuInit() is called: "devices=2 capability=8.0 memory=64 dmabuf=1 kernel_error=3".
+// cuInit() is called: "devices=2 capability=8.0 memory=64 dmabuf=1 peers=0 ipc=0 kernel_error=3".
 //
 // Memory of a device lies in pages that the host sees twice: at the device's address, where nobody
 // may read or write, so that who takes it for host memory is ended; and where the fake does.
@@ -32,6 +32,7 @@ inline constexpr CudaResult kInvalidHandle = 400;
 inline constexpr CudaResult kNotFound = 500;
 inline constexpr CudaResult kIllegalAddress = 700;
 inline constexpr CudaResult kNotSupported = 801;
+inline constexpr CudaResult kPeerAccessUnsupported = 217;
 inline constexpr CudaResult kInvalidDevice = 101;
 
 struct Layout {
@@ -41,6 +42,7 @@ struct Layout {
   std::size_t memory = std::size_t{256} << 20;
   bool dma_buf = false;
   bool peers = true;
+  bool ipc = true;       // memory can be opened by other processes
   int kernel_error = 0;  // the so-manyth launch runs into an illegal address; 0: none
 };
 Layout layout_of(const char* text);  // may be null
@@ -81,6 +83,8 @@ class Machine {
   CudaResult allocate(CudaAddress* address, std::size_t bytes, int owner);
   CudaResult map(CudaAddress* address, int file, std::size_t bytes, int owner, bool foreign);
   CudaResult free(CudaAddress address, bool foreign);
+  // Whether another process has it open: to give it back then ends this one.
+  static bool is_open_elsewhere(const Allocation& allocation);
   // Where the fake reads and writes what lies at an address of a device or of the host; nullptr:
   // beyond what was allocated.
   std::byte* at(CudaAddress address, std::size_t bytes);

@@ -12,6 +12,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr const char* kSizes = "workload.size=[4B, 100B, 12348B, 200004B]";
 
@@ -89,6 +90,72 @@ TEST_F(GpuMemory, IsCopiedBetweenThreadsOfAProcess) {
   EXPECT_THAT(result["engine"]["path"].get<std::string>(), HasSubstr("copies by the GPU"));
   EXPECT_THAT(result["notes"].dump(),
               HasSubstr("GPU 0 (Fake GPU at 0000:01:00.0) can't write to GPU 1 itself"));
+}
+
+// Four processes, two to a node, each pair on two GPUs.
+class WithinNodes : public GpuMemory {
+ protected:
+  static nlohmann::json measured_pairs(const std::vector<std::string>& options = {}) {
+    const std::string json = temporary_file("within.json");
+    std::vector<std::string> all{"--json", json};
+    all.insert(all.end(), options.begin(), options.end());
+    const ProgramRun run = measure_gpu("tcp",
+                                       {kSizes, "cluster.nodes=2", "cluster.ranks_per_node=2",
+                                        "cluster.node=hgx-h100", "communication.channels=2"},
+                                       all);
+    EXPECT_EQ(run.status, 0) << run.err;
+    if (run.status != 0) return {};
+    return nlohmann::json::parse(text_of(json));
+  }
+};
+
+TEST_F(WithinNodes, IsCopiedBetweenProcessesByCudaIpc) {
+  const FakeMachine machine("devices=2");
+  const nlohmann::json result = measured_pairs();
+  expect_all_right(result, 8);
+  EXPECT_EQ(result["engine"]["within_node"], "copies by the GPU, CUDA IPC");
+  EXPECT_EQ(result["engine"]["gpu_memory"], "host");  // between the nodes
+  EXPECT_THAT(result["notes"].dump(), Not(HasSubstr("over the network")));
+}
+
+TEST_F(WithinNodes, IsCopiedBetweenProcessesOnOneGpuToo) {
+  const FakeMachine machine("devices=1 peers=0");
+  EXPECT_EQ(measured_pairs()["engine"]["within_node"], "copies by the GPU, CUDA IPC");
+}
+
+TEST_F(WithinNodes, GoesOverTheNetworkWhereAskedOrWhereGpusDontReachEachOther) {
+  std::optional<FakeMachine> machine("devices=2");
+  EXPECT_EQ(measured_pairs({"--within-node=network"})["engine"].count("within_node"), 0U);
+  machine.emplace("devices=2 peers=0");
+  const nlohmann::json apart = measured_pairs();
+  expect_all_right(apart, 8);
+  EXPECT_EQ(apart["engine"].count("within_node"), 0U);
+  EXPECT_THAT(apart["notes"].dump(),
+              HasSubstr("rank 0 reaches rank 1 of its node over the network, not through memory: "
+                        "GPU 0 (Fake GPU at 0000:01:00.0) can't open memory of its GPU 1 (Fake GPU "
+                        "at 0000:02:00.0) (CUDA IPC): peer access is not supported between these "
+                        "two devices (CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, 217)"));
+  machine.emplace("devices=2 ipc=0");
+  const nlohmann::json without = measured_pairs();
+  expect_all_right(without, 8);
+  EXPECT_THAT(
+      without["notes"].dump(),
+      HasSubstr("rank 0 is reached over the network, also by ranks of its node: GPU 0 (Fake "
+                "GPU at 0000:01:00.0) gives no handle of its memory (CUDA IPC): operation "
+                "not supported"));
+}
+
+// All pairs of four, and slots of another size for each row: what was opened is closed in time, or
+// the fake ends whoever gives it back.
+TEST_F(GpuMemory, IsGivenBackOnlyWhenNoProcessHasItOpen) {
+  const FakeMachine machine("devices=2");
+  const std::string json = temporary_file("exchange.json");
+  const ProgramRun run = measure_gpu("tcp",
+                                     {kSizes, "cluster.nodes=1", "cluster.ranks_per_node=4",
+                                      "cluster.node=hgx-h100", "workload.collective=all_to_all"},
+                                     {"--json", json});
+  ASSERT_EQ(run.status, 0) << run.err;
+  expect_all_right(nlohmann::json::parse(text_of(json)), 4);
 }
 
 TEST_F(GpuMemory, CalibratesReductionsAndCopies) {
