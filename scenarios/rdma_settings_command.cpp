@@ -65,6 +65,14 @@ std::string read_completion(VerbsSettings& settings, const std::string& text) {
   return "";
 }
 
+std::string read_flush(VerbsSettings& settings, const std::string& text) {
+  if (text != "auto" && text != "on" && text != "off") return "it is auto, on or off";
+  settings.flush = text == "auto" ? FlushMode::kAuto
+                   : text == "on" ? FlushMode::kOn
+                                  : FlushMode::kOff;
+  return "";
+}
+
 std::string read_devices(VerbsSettings& settings, const std::string& text) {
   settings.devices = text;
   return "";
@@ -101,6 +109,10 @@ const std::vector<RdmaSetting>& rdma_settings_table() {
       {"in_flight", "writes of a connection", whole_number(&S::max_writes_in_flight, 1, 4096)},
       {"relaxed_ordering", "of PCIe: yes or no", truth(&S::relaxed_ordering, "yes", "no")},
       {"completion", "polling, events or adaptive", read_completion},
+      {"flush",
+       "auto, on or off: the NIC reads back what has arrived, before it is told (auto: in memory "
+       "of GPUs before Hopper)",
+       read_flush},
       {"deadline", "of one write, its retries included", read_deadline},
   };
   return table;

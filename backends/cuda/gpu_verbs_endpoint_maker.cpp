@@ -27,15 +27,10 @@ DeviceMemory::DmaBuf GpuMemoryExport::dma_buf(std::span<const std::byte> bytes) 
   return shared;
 }
 
+bool GpuMemoryExport::needs_read_back() const { return device_.gpu().capability_major < kHopper; }
+
 std::optional<std::string> GpuVerbsEndpointMaker::why_staged(const EndpointRequest& request) {
-  const CudaDevice& device = device_();
-  const GpuDescription& gpu = device.gpu();
-  if (gpu.capability_major < kHopper) {
-    return "a GPU before Hopper (compute capability " + std::to_string(gpu.capability_major) + "." +
-           std::to_string(gpu.capability_minor) +
-           ") needs a read by the NIC after each arrival, which this version does not do";
-  }
-  if (!export_) export_.emplace(device);
+  if (!export_) export_.emplace(device_());
   const DeviceReach reach = verbs_.reach(request, &*export_);
   if (reach.path != MemoryPath::kHost) return std::nullopt;
   return reach.why;

@@ -2,10 +2,6 @@
 
 // Endpoints over RDMA verbs for data in a GPU's memory: NICs reach it themselves where they can,
 // else it is staged through pinned host memory; the endpoint's facts say which, and why.
-//
-// Before Hopper (compute capability 9.0) a kernel may see that a write has arrived before it sees
-// all of its bytes, unless the NIC has read from that memory in between [NCCL,
-// src/transport/net_ib; CUDA, GPUDirect RDMA]. That read is not there, and so these stage.
 
 #include <functional>
 #include <optional>
@@ -16,11 +12,13 @@
 
 namespace gradhaul {
 
-// Of buffers of a GPU, each of which begins where it was allocated.
+// Of buffers of a GPU, each of which begins where it was allocated. Before Hopper (compute
+// capability 9.0) they are read back [NCCL, src/transport/net_ib; CUDA, GPUDirect RDMA].
 class GpuMemoryExport final : public DeviceMemory {
  public:
   explicit GpuMemoryExport(const CudaDevice& device) : device_(device) {}
   DmaBuf dma_buf(std::span<const std::byte> bytes) const override;
+  bool needs_read_back() const override;
 
  private:
   const CudaDevice& device_;

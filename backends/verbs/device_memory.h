@@ -25,6 +25,9 @@ class DeviceMemory {
   virtual ~DeviceMemory() = default;
   // One that begins where `bytes` do, which begin an allocation.
   virtual DmaBuf dma_buf(std::span<const std::byte> bytes) const = 0;
+  // Work on it may see that a write has arrived before it sees all of its bytes, unless the NIC has
+  // read from that memory in between.
+  virtual bool needs_read_back() const = 0;
 };
 
 // What a NIC can do with memory of a GPU.

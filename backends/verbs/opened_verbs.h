@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/verbs/rdma_rail.h"
+#include "backends/verbs/read_back.h"
 #include "backends/verbs/verbs_backend.h"
 
 namespace gradhaul {
@@ -17,7 +18,7 @@ class OpenedVerbs final : public VerbsBackend {
 
   std::unique_ptr<Endpoint> make_endpoint(const VerbsWiring& wiring, Exchange& exchange) override;
   DeviceReach reach(std::span<std::byte> bytes, const DeviceMemory& device) override {
-    return reach_of(*library_, rails_, bytes, device);
+    return reach_of(*library_, rails_, settings_, bytes, device);
   }
   std::chrono::nanoseconds time_registration(std::span<std::byte> memory) override;
   const std::vector<std::string>& notes() const override { return notes_; }

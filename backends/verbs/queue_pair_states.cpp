@@ -65,6 +65,19 @@ ibv_ah_attr address_of_peer(const RdmaRail& rail, const VerbsSettings& settings,
 
 }  // namespace
 
+RailRecord record_of(const RdmaRail& rail) {
+  RailRecord record;
+  record.device = rail.port.device;
+  record.port = rail.port.port;
+  record.link_layer = rail.port.attributes.link_layer;
+  record.active_mtu = static_cast<std::uint8_t>(rail.port.attributes.active_mtu);
+  record.lid = rail.port.attributes.lid;
+  record.pkey = rail.pkey;
+  record.gid_type = rail.gid.type;
+  std::copy(std::begin(rail.gid.gid.raw), std::end(rail.gid.gid.raw), record.gid.begin());
+  return record;
+}
+
 ibv_mtu path_mtu(const RdmaRail& rail, const RailRecord& peer, const VerbsSettings& settings) {
   int code = std::min<int>(rail.port.attributes.active_mtu, peer.active_mtu);
   if (settings.mtu.count > 0) code = std::min<int>(code, mtu_of(settings.mtu.count));
@@ -98,16 +111,18 @@ std::string mismatch(const RdmaRail& rail, const RailRecord& peer) {
   return "";
 }
 
-void to_init(VerbsLibrary& verbs, ibv_qp* qp, const RdmaRail& rail, const VerbsSettings& settings) {
+void to_init(VerbsLibrary& verbs, ibv_qp* qp, const RdmaRail& rail, const VerbsSettings& settings,
+             unsigned access) {
   ibv_qp_attr attributes{};
   attributes.qp_state = IBV_QPS_INIT;
   attributes.pkey_index = static_cast<std::uint16_t>(settings.pkey_index);
   attributes.port_num = rail.port.port;
-  attributes.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;  // nothing else is done to us
+  attributes.qp_access_flags = access;
   modify(verbs, qp, rail, attributes,
          IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
          {"RESET -> INIT", "pkey_index " + std::to_string(settings.pkey_index) + ", port " +
-                               std::to_string(rail.port.port) + ", access remote write"});
+                               std::to_string(rail.port.port) + ", access remote " +
+                               (access == IBV_ACCESS_REMOTE_READ ? "read" : "write")});
 }
 
 void to_ready_to_receive(VerbsLibrary& verbs, ibv_qp* qp, const RdmaRail& rail,

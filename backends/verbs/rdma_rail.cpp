@@ -119,7 +119,8 @@ const char* name_of(MemoryPath path) {
 
 MemoryRegion register_memory(VerbsLibrary& verbs, const RdmaRail& rail,
                              const RegisteredBytes& bytes, bool& relaxed) {
-  const unsigned access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+  const unsigned access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+                          (bytes.read_back ? unsigned{IBV_ACCESS_REMOTE_READ} : 0U);
   const unsigned with_order = access | (relaxed ? unsigned{IBV_ACCESS_RELAXED_ORDERING} : 0U);
   MemoryRegion region(register_once(verbs, rail, bytes, with_order), {&verbs});
   if (!region && relaxed) {
@@ -132,25 +133,6 @@ MemoryRegion register_memory(VerbsLibrary& verbs, const RdmaRail& rail,
                      " bytes of " + name_of(bytes.path) + ": " + errno_text(error);
   if (error == ENOMEM) text += ". Check the limit on locked memory (ulimit -l unlimited)";
   throw VerbsError(text);
-}
-
-DeviceReach reach_of(VerbsLibrary& verbs, const std::vector<RdmaRail>& rails,
-                     std::span<std::byte> bytes, const DeviceMemory& device) {
-  DeviceReach reach;
-  for (const MemoryPath path : {MemoryPath::kDmaBuf, MemoryPath::kPeerMemory}) {
-    try {
-      for (const RdmaRail& rail : rails) {
-        bool relaxed = true;
-        register_memory(verbs, rail, {bytes.data(), bytes.size(), path, &device}, relaxed);
-      }
-      reach.path = path;
-      return reach;
-    } catch (const VerbsError& error) {
-      reach.why += (reach.why.empty() ? "" : "; ") + std::string(error.what());
-    }
-  }
-  reach.why += " (is the module nvidia-peermem loaded?)";
-  return reach;
 }
 
 }  // namespace gradhaul

@@ -31,6 +31,7 @@ struct RegisteredBytes {
   std::size_t length = 0;
   MemoryPath path = MemoryPath::kHost;
   const DeviceMemory* device = nullptr;  // of kDmaBuf
+  bool read_back = false;                // may also be read by a peer
 };
 
 // Registers memory for local reads and for remote writes. All of it is data, which only a
@@ -38,10 +39,5 @@ struct RegisteredBytes {
 // takes it (`relaxed` says whether). Throws VerbsError.
 MemoryRegion register_memory(VerbsLibrary& verbs, const RdmaRail& rail,
                              const RegisteredBytes& bytes, bool& relaxed);
-
-// The best way in which all of these ports reach memory of a GPU, by trying: a DMA-BUF, else peer
-// memory, else none, which leaves the host's to stage in.
-DeviceReach reach_of(VerbsLibrary& verbs, const std::vector<RdmaRail>& rails,
-                     std::span<std::byte> bytes, const DeviceMemory& device);
 
 }  // namespace gradhaul

@@ -21,6 +21,12 @@
 
 namespace gradhaul {
 
+// How often a rank's NICs read back what had arrived, and how long that took.
+struct FlushTimes {
+  std::int64_t count = 0;
+  std::chrono::nanoseconds total{0};
+};
+
 // What an endpoint is made for. Memory is registered as long as the endpoint lives.
 struct VerbsWiring {
   std::vector<ConnectionEnd> connections;  // as the engine numbers them
@@ -33,6 +39,7 @@ struct VerbsWiring {
   // Where it is a GPU's: by what NICs reach it, as reach() found, and why by nothing better.
   DeviceReach reach;
   const DeviceMemory* device = nullptr;
+  FlushTimes* flush_times = nullptr;  // to be added to; outlives the endpoint
 };
 
 class VerbsBackend {

@@ -161,7 +161,9 @@ bool VerbsConnection::deliver(CompletionSink& sink) {
   while (credits_arrived_.size() > 0) {
     deliver_one(CompletionKind::kCreditArrived, credits_arrived_.pop());
   }
-  while (arrivals_.ready()) deliver_one(CompletionKind::kWriteArrived, arrivals_.pop());
+  while (arrivals_.ready() && arrivals_.delivered() < released_) {
+    deliver_one(CompletionKind::kWriteArrived, arrivals_.pop());
+  }
   while (data_.ready()) deliver_one(CompletionKind::kWriteDone, data_.pop());
   while (credits_.ready()) deliver_one(CompletionKind::kCreditDone, credits_.pop());
   return any;

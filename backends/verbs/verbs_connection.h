@@ -10,6 +10,7 @@
 // missing.
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -86,6 +87,13 @@ class VerbsConnection {
   bool on_received(std::size_t index, std::uint32_t immediate, std::int64_t bytes);
   int repost_receives();
 
+  // From now on data that arrives is delivered only once it is released.
+  void hold_arrivals() { released_ = 0; }
+  // How many writes have arrived that are still held.
+  std::int64_t held() const { return sends() ? 0 : arrivals_.arrived() - released_; }
+  // Lets the next so many be delivered.
+  void release(std::int64_t count) { released_ += count; }
+
   // From now on only failures are delivered.
   void fail() { failed_ = true; }
   bool failed() const { return failed_; }
@@ -118,6 +126,7 @@ class VerbsConnection {
   ArrivingWrites arrivals_;
   BoundedQueue<std::int32_t> credits_arrived_;
   std::int64_t slots_free_;  // at the sending end: the peer's, as far as credits say
+  std::int64_t released_ = std::numeric_limits<std::int64_t>::max();  // data that may be delivered
   bool failed_ = false;
   bool told_ = false;  // that it failed
 };

@@ -69,6 +69,9 @@ bool VerbsEndpoint::poll(CompletionSink& sink) {
       for (int i = 0; i < count; ++i) handle(completions[static_cast<std::size_t>(i)]);
     }
   }
+  if (reads_back_) {
+    for (UsedRail& used : used_) read_back_held(used);
+  }
   if (--polls_until_look_ <= 0) look_around();
   bool any = false;
   due_.swap(touched_);
@@ -89,6 +92,57 @@ bool VerbsEndpoint::poll(CompletionSink& sink) {
   polling_ = false;
   ring_staged();
   return any;
+}
+
+void VerbsEndpoint::hold(ConnectionId id) {
+  Wire& wire = wires_[static_cast<std::size_t>(id)];
+  if (!std::exchange(wire.held, true)) used_[wire.rail].held.push_back(id);
+}
+
+void VerbsEndpoint::read_back_held(UsedRail& used) {
+  if (!used.read_back) return;
+  if (used.read_back->under_way()) release_covered(used);
+  if (used.read_back->under_way()) return;
+  for (const ConnectionId id : std::exchange(used.held, {})) {
+    wires_[static_cast<std::size_t>(id)].held = false;
+    const VerbsConnection& connection = connections_[static_cast<std::size_t>(id)];
+    // Parts alone may have come, and the rest on another queue pair not.
+    if (connection.failed() || connection.held() == 0) continue;
+    used.covered.push_back({id, connection.held()});
+  }
+  if (used.covered.empty()) return;
+  // Any word of the memory that was written does: all of it is of one device.
+  const ibv_mr* slots = region_of(used, Region::kSlots);
+  const auto address = reinterpret_cast<std::uint64_t>(memory_.slots.data());
+  if (const int error = used.read_back->begin(address, slots->rkey); error != 0) {
+    fail_rail(used, "what has arrived can't be read back: ibv_post_send: " + errno_text(error));
+  }
+}
+
+void VerbsEndpoint::release_covered(UsedRail& used) {
+  const std::optional<ibv_wc_status> status = used.read_back->take();
+  if (!status) return;
+  if (*status != IBV_WC_SUCCESS) {
+    const CompletionMeaning meaning = meaning_of(*status);
+    fail_rail(used,
+              "what has arrived can't be read back: the NIC's read of its own memory "
+              "completed with \"" +
+                  std::string(meaning.name) + "\" (status " + std::to_string(*status) + ")");
+  }
+  if (flush_times_ != nullptr) {
+    ++flush_times_->count;
+    flush_times_->total += Clock::now() - used.read_back->since();
+  }
+  for (const UsedRail::Covered& covered : std::exchange(used.covered, {})) {
+    connections_[static_cast<std::size_t>(covered.connection)].release(covered.writes);
+    touch(covered.connection);
+  }
+}
+
+bool VerbsEndpoint::reading_back() const {
+  return std::ranges::any_of(used_, [](const UsedRail& used) {
+    return used.read_back && (used.read_back->under_way() || !used.held.empty());
+  });
 }
 
 void VerbsEndpoint::handle(const ibv_wc& completion) {
@@ -113,6 +167,8 @@ void VerbsEndpoint::handle(const ibv_wc& completion) {
              ") that the peer may not send now: it runs another version of this program, or counts "
              "its slots otherwise",
          true);
+  } else if (reads_back_ && !connection.sends()) {
+    hold(place.connection);
   }
 }
 
@@ -207,6 +263,13 @@ void VerbsEndpoint::handle_event(UsedRail& used, const ibv_async_event& event) {
 }
 
 void VerbsEndpoint::find_overdue(Clock::time_point now) {
+  for (const UsedRail& used : used_) {
+    const bool waits = used.read_back && used.read_back->under_way();
+    if (!waits || now - used.read_back->since() < settings_.deadline) continue;
+    fail_rail(used, "what has arrived could not be read back for " +
+                        std::to_string(settings_.deadline.count()) +
+                        " ms, the deadline of a write, and the device reports no error");
+  }
   for (std::size_t id = 0; id < connections_.size(); ++id) {
     const VerbsConnection& connection = connections_[id];
     Wire& wire = wires_[id];
@@ -229,6 +292,7 @@ void VerbsEndpoint::find_overdue(Clock::time_point now) {
 }
 
 void VerbsEndpoint::wait(std::chrono::microseconds most) {
+  if (reads_back_ && reading_back()) return std::this_thread::yield();  // wakes nobody
   if (!std::exchange(idle_, true)) idle_since_ = Clock::now();
   const bool spins =
       settings_.completion == CompletionMode::kAdaptive && Clock::now() - idle_since_ < kSpin;
@@ -287,6 +351,7 @@ std::vector<std::pair<std::string, std::string>> VerbsEndpoint::facts() const {
     facts.emplace_back("gpu_memory", reach_.path == MemoryPath::kDmaBuf ? "dmabuf" : "peermem");
     if (!reach_.why.empty()) facts.emplace_back("gpu_memory_why", reach_.why);
   }
+  if (reads_back_) facts.emplace_back("flush", "the NIC reads back what has arrived");
   facts.emplace_back("completion", settings_.completion == CompletionMode::kPolling  ? "polling"
                                    : settings_.completion == CompletionMode::kEvents ? "events"
                                                                                      : "adaptive");

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "backends/verbs/connection_record.h"
+#include "backends/verbs/read_back.h"
 #include "backends/verbs/verbs_backend.h"
 #include "backends/verbs/verbs_connection.h"
 
@@ -67,6 +68,14 @@ class VerbsEndpoint final : public Endpoint {
     CompletionChannel channel;
     std::vector<CompletionQueue> queues;
     int room = 0;  // entries of the last queue that no queue pair has claimed
+    // Where arrivals are read back: one read for all that has arrived as it begins.
+    std::optional<ReadBack> read_back;
+    std::vector<ConnectionId> held;  // have arrivals that no read covers
+    struct Covered {
+      ConnectionId connection = 0;
+      std::int64_t writes = 0;
+    };
+    std::vector<Covered> covered;  // by the read that is under way
   };
   struct Place {
     ConnectionId connection = 0;
@@ -81,6 +90,7 @@ class VerbsEndpoint final : public Endpoint {
     Clock::time_point since;
     bool touched = false;
     bool staged = false;
+    bool held = false;  // is in its rail's list
   };
 
   void open(const VerbsWiring& wiring);
@@ -101,6 +111,10 @@ class VerbsEndpoint final : public Endpoint {
   void fail_rail(const UsedRail& used, const std::string& what);
   std::string failure_text(const Place& place, const ibv_wc& completion) const;
   void look_around();
+  void hold(ConnectionId id);
+  void read_back_held(UsedRail& used);
+  void release_covered(UsedRail& used);
+  bool reading_back() const;
   void read_events(UsedRail& used);
   void handle_event(UsedRail& used, const ibv_async_event& event);
   void find_overdue(Clock::time_point now);
@@ -113,7 +127,9 @@ class VerbsEndpoint final : public Endpoint {
   int slots_;
   Bytes slot_size_;
   DeviceReach reach_;
-  bool of_device_;  // the memory is a GPU's
+  bool of_device_;   // the memory is a GPU's
+  bool reads_back_;  // what arrives, before it is delivered
+  FlushTimes* flush_times_;
   TransportLimits limits_;
   std::vector<UsedRail> used_;
   std::vector<VerbsConnection> connections_;  // by ConnectionId; end before the queues they use

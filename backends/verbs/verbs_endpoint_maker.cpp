@@ -73,6 +73,7 @@ std::unique_ptr<Endpoint> VerbsEndpointMaker::make(const EndpointRequest& reques
     wiring.memory = request.memory;
     wiring.reach = reach_;
     wiring.device = device_;
+    wiring.flush_times = &flush_times_;
     return verbs_->make_endpoint(wiring, exchange_);
   } catch (const JoinFailed& error) {
     throw RankFailed(error.failure());
@@ -90,7 +91,15 @@ std::optional<std::chrono::nanoseconds> VerbsEndpointMaker::time_registration(
 }
 
 std::vector<std::string> VerbsEndpointMaker::notes() const {
-  return verbs_ ? verbs_->notes() : std::vector<std::string>{};
+  std::vector<std::string> notes = verbs_ ? verbs_->notes() : std::vector<std::string>{};
+  if (flush_times_.count > 0) {
+    const auto each = flush_times_.total.count() / flush_times_.count;
+    notes.push_back("NICs of rank " + std::to_string(exchange_.rank()) + " read back " +
+                    std::to_string(flush_times_.count) + " times what had arrived, each in " +
+                    std::to_string(each / 1000) + "." + std::to_string(each % 1000 / 100) +
+                    " us until it was seen (flush)");
+  }
+  return notes;
 }
 
 std::vector<std::pair<std::string, std::int64_t>> VerbsEndpointMaker::counted() const {

@@ -54,6 +54,7 @@ class VerbsEndpointMaker final : public EndpointMaker {
   std::unique_ptr<VerbsBackend> verbs_;
   const DeviceMemory* device_ = nullptr;
   DeviceReach reach_;
+  FlushTimes flush_times_;
   int queue_pairs_ = 0;  // that it was opened with
   std::vector<std::pair<std::string, std::int64_t>> counters_before_;
 };

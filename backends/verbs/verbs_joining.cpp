@@ -31,19 +31,6 @@ std::uint32_t first_packet_number(std::uint64_t place) {
   return static_cast<std::uint32_t>(z ^ (z >> 31)) & 0xffffff;
 }
 
-RailRecord record_of(const RdmaRail& rail) {
-  RailRecord record;
-  record.device = rail.port.device;
-  record.port = rail.port.port;
-  record.link_layer = rail.port.attributes.link_layer;
-  record.active_mtu = static_cast<std::uint8_t>(rail.port.attributes.active_mtu);
-  record.lid = rail.port.attributes.lid;
-  record.pkey = rail.pkey;
-  record.gid_type = rail.gid.type;
-  std::copy(std::begin(rail.gid.gid.raw), std::end(rail.gid.gid.raw), record.gid.begin());
-  return record;
-}
-
 std::string error_of(const std::function<void()>& step) {
   try {
     step();
@@ -67,6 +54,8 @@ VerbsEndpoint::VerbsEndpoint(VerbsLibrary& verbs, const std::vector<RdmaRail>& r
       slot_size_(wiring.slot_size),
       reach_(wiring.reach),
       of_device_(wiring.device != nullptr),
+      reads_back_(reads_back(settings, wiring.device)),
+      flush_times_(wiring.flush_times),
       last_look_(Clock::now()) {
   // A write that takes its bytes along has them read by the CPU, which can't read a GPU's.
   if (of_device_) settings_.inline_bytes = 0;
@@ -121,6 +110,7 @@ void VerbsEndpoint::open(const VerbsWiring& wiring) {
     wires_[id].rail = use_rail(wiring.nics.empty() ? 0 : wiring.nics[id]);
     UsedRail& used = used_[wires_[id].rail];
     if (used.memory.empty()) register_regions(used, wiring);
+    if (reads_back_ && !used.read_back) used.read_back.emplace(verbs_, *used.rail, settings_);
     open_connection(wiring, id);
   }
 }
@@ -158,7 +148,8 @@ void VerbsEndpoint::register_regions(UsedRail& used, const VerbsWiring& wiring) 
     MemoryRegion& registered = used.memory.emplace_back();
     if (bytes.empty() || (region == Region::kInput && in_place)) continue;
     registered = register_memory(verbs_, *used.rail,
-                                 {bytes.data(), bytes.size(), wiring.reach.path, wiring.device},
+                                 {bytes.data(), bytes.size(), wiring.reach.path, wiring.device,
+                                  reads_back_ && region == Region::kSlots},
                                  used.relaxed);
   }
 }
@@ -232,6 +223,7 @@ void VerbsEndpoint::open_connection(const VerbsWiring& wiring, std::size_t id) {
     places_.push_back({shape.id, static_cast<std::size_t>(index)});
   }
   connections_.emplace_back(verbs_, shape, std::move(pairs));
+  if (reads_back_) connections_.back().hold_arrivals();
   if (const int error = connections_.back().post_receives(); error != 0) {
     throw VerbsError(used.rail->port.name() + " takes no receives: " + errno_text(error));
   }

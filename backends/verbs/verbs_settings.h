@@ -16,6 +16,10 @@ namespace gradhaul {
 // as a peer takes that has a core to itself.
 enum class CompletionMode : std::uint8_t { kPolling, kEvents, kAdaptive };
 
+// Whether the NIC reads a word back from the memory into which data has arrived before anybody
+// hears of it: as the GPU needs it, always, or never.
+enum class FlushMode : std::uint8_t { kAuto, kOn, kOff };
+
 struct VerbsSettings {
   // As NCCL_IB_HCA has it: names, or how they begin, after ^ to leave out, after = exact, with
   // :PORT behind one. Empty: all.
@@ -38,6 +42,7 @@ struct VerbsSettings {
   int max_writes_in_flight = 128;  // of a connection
   bool relaxed_ordering = true;
   CompletionMode completion = CompletionMode::kAdaptive;
+  FlushMode flush = FlushMode::kAuto;
   std::chrono::milliseconds deadline{60'000};  // of one write, its retries included; 0: none
 };
 

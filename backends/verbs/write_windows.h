@@ -81,9 +81,12 @@ class ArrivingWrites {
     write.bytes += bytes;
     return true;
   }
-  bool ready() const {
-    const Write& oldest = at(delivered_);
-    return oldest.parts_seen > 0 && oldest.parts_seen == oldest.parts;
+  bool ready() const { return whole(delivered_); }
+  // How many from the first on have arrived as a whole, delivered or not.
+  std::int64_t arrived() const {
+    std::int64_t number = delivered_;
+    while (number < delivered_ + slots_ && whole(number)) ++number;
+    return number;
   }
   std::int64_t pop() {
     Write& oldest = at(delivered_++);
@@ -104,6 +107,10 @@ class ArrivingWrites {
   }
   const Write& at(std::int64_t number) const {
     return writes_[static_cast<std::size_t>(number) % writes_.size()];
+  }
+  bool whole(std::int64_t number) const {
+    const Write& write = at(number);
+    return write.parts_seen > 0 && write.parts_seen == write.parts;
   }
   int slots_;
   std::vector<Write> writes_;

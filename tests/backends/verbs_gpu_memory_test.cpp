@@ -1,5 +1,6 @@
-// How NICs reach a GPU's memory: by a DMA-BUF, else as peer memory, else not; over fakes of both
-// libraries. What arrives is looked at where it is.
+// How NICs reach a GPU's memory: by a DMA-BUF, else as peer memory, else not; and that what has
+// arrived is read back before a GPU before Hopper hears of it; over fakes of both libraries. What
+// arrives is looked at where it is, and when it is told.
 
 #include <gmock/gmock.h>
 
@@ -15,7 +16,10 @@ namespace gradhaul {
 namespace {
 
 using testing::AllOf;
+using testing::Contains;
 using testing::HasSubstr;
+using testing::MatchesRegex;
+using testing::Not;
 using testing::SizeIs;
 
 constexpr int kSlots = 4;
@@ -24,9 +28,11 @@ constexpr Bytes kSlotSize{4096};
 // Two ranks on one GPU, rank 0 writing to rank 1.
 class GpuPair {
  public:
-  explicit GpuPair(const fake::FakeDeviceSpec& nic) : hub_(2) {
+  explicit GpuPair(const fake::FakeDeviceSpec& nic,
+                   const VerbsSettings& settings = fake::JoinedRanks::no_deadline())
+      : hub_(2) {
     for (Rank rank = 0; rank < 2; ++rank) {
-      ranks_.push_back(std::make_unique<OneRank>(*this, rank, nic));
+      ranks_.push_back(std::make_unique<OneRank>(*this, rank, nic, settings));
     }
     fake::for_ranks_at_once(2, [&](Rank rank) { at(rank).open(); });
     at(0).gpu.device().make_current();
@@ -51,32 +57,47 @@ class GpuPair {
       for (const auto& rank : ranks_) rank->endpoint->poll(rank->seen);
     }
   }
-  std::vector<Completion> arrived() { return at(1).seen.of(CompletionKind::kWriteArrived); }
+  // What lay in the slot of each write when it was told that it had arrived.
+  const std::vector<std::vector<std::byte>>& arrived() { return at(1).seen.arrived; }
+  std::optional<RankFailure> failure() { return at(1).endpoint->failure(); }
+  std::vector<std::string> notes(Rank rank) { return at(rank).verbs.notes(); }
+  fake::FakeFabric& fabric() { return fabric_; }
   void fill_input(std::span<const std::byte> bytes) {
     at(0).memory.write({Region::kInput, {}}, bytes);
   }
-  std::vector<std::byte> slot(int index) {
-    std::vector<std::byte> bytes(100);
-    at(1).memory.read({Region::kSlots, kSlotSize * index}, bytes);
-    return bytes;
-  }
 
  private:
+  // Reads what has arrived as it is told.
+  class Arrivals final : public CompletionSink {
+   public:
+    explicit Arrivals(GpuRankMemory& memory) : memory_(memory) {}
+    void on_completion(const Completion& completion) override {
+      const bool ok = completion.status == CompletionStatus::kOk;
+      if (completion.kind != CompletionKind::kWriteArrived || !ok) return;
+      std::vector<std::byte> bytes(100);
+      memory_.read({Region::kSlots, kSlotSize * static_cast<std::int64_t>(arrived.size())}, bytes);
+      arrived.push_back(std::move(bytes));
+    }
+    std::vector<std::vector<std::byte>> arrived;
+
+   private:
+    GpuRankMemory& memory_;
+  };
   struct OneRank {
-    OneRank(GpuPair& pair, Rank rank, fake::FakeDeviceSpec nic)
+    OneRank(GpuPair& pair, Rank rank, fake::FakeDeviceSpec nic, const VerbsSettings& given)
         : gpu(0, fake::FakeCuda::library(), fake::kernel_image()),
           memory(gpu),
           exchange(pair.hub_, rank),
           verbs(
-              exchange, fake::JoinedRanks::no_deadline(),
-              [](const ConnectionEnd& /*end*/) { return 0; },
+              exchange, given, [](const ConnectionEnd& /*end*/) { return 0; },
               [&pair, rank, nic](const VerbsSettings& settings) {
                 fake::FakeDeviceSpec own = nic;
                 own.ports = fake::roce_host(rank).ports;
                 return std::make_unique<OpenedVerbs>(
                     std::make_unique<fake::FakeVerbs>(pair.fabric_, std::vector{own}), settings);
               }),
-          maker(verbs, [this]() -> const CudaDevice& { return gpu.device(); }) {}
+          maker(verbs, [this]() -> const CudaDevice& { return gpu.device(); }),
+          seen(memory) {}
     void open() {
       const bool sends = exchange.rank() == 0;
       memory.prepare({.input = {1000}, .output = {1000}, .slots = kSlotSize * kSlots});
@@ -91,7 +112,7 @@ class GpuPair {
     VerbsEndpointMaker verbs;
     GpuVerbsEndpointMaker maker;
     std::unique_ptr<Endpoint> endpoint;
-    fake::CollectedCompletions seen;
+    Arrivals seen;
   };
   OneRank& at(Rank rank) { return *ranks_[static_cast<std::size_t>(rank)]; }
 
@@ -100,17 +121,22 @@ class GpuPair {
   std::vector<std::unique_ptr<OneRank>> ranks_;
 };
 
-void expect_writes_arrive(GpuPair& pair) {
+// How many of all slots' writes arrive, and their bytes with them.
+int writes_that_arrive_whole(GpuPair& pair) {
   std::vector<std::byte> bytes(1000);
-  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 7);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 7 + 1);
   pair.fill_input(bytes);
-  pair.write(3);
-  EXPECT_THAT(pair.arrived(), SizeIs(3));
-  for (int i = 0; i < 3; ++i) {
-    const std::vector<std::byte> expected(bytes.begin() + 100 * i, bytes.begin() + 100 * i + 100);
-    EXPECT_EQ(pair.slot(i), expected) << i;
+  pair.write(kSlots);
+  EXPECT_THAT(pair.arrived(), SizeIs(kSlots));
+  int whole = 0;
+  for (std::size_t i = 0; i < pair.arrived().size(); ++i) {
+    const auto begin = bytes.begin() + 100 * static_cast<std::ptrdiff_t>(i);
+    if (pair.arrived()[i] == std::vector<std::byte>(begin, begin + 100)) ++whole;
   }
+  return whole;
 }
+
+void expect_writes_arrive(GpuPair& pair) { EXPECT_EQ(writes_that_arrive_whole(pair), kSlots); }
 
 fake::FakeDeviceSpec nic_with_dma_buf() {
   fake::FakeDeviceSpec nic;
@@ -150,12 +176,77 @@ TEST(VerbsGpuMemory, IsStagedWhereNicsTakeNeither) {
   expect_writes_arrive(pair);
 }
 
-TEST(VerbsGpuMemory, IsStagedBeforeHopper) {
+// Where arrivals overtake their bytes.
+fake::FakeDeviceSpec nic_whose_writes_wait() {
+  fake::FakeDeviceSpec nic = nic_with_dma_buf();
+  nic.device_writes_wait = true;
+  nic.runs_by_itself = true;
+  return nic;
+}
+
+TEST(VerbsGpuMemory, IsReadBackBeforeHopper) {
   const fake::FakeCuda cuda("dmabuf=1 capability=8.0");
-  GpuPair pair(nic_with_dma_buf());
-  EXPECT_EQ(pair.facts(0)["gpu_memory"], "host");
-  EXPECT_THAT(pair.facts(0)["gpu_memory_why"], HasSubstr("compute capability 8.0"));
+  for (const auto mode :
+       {CompletionMode::kPolling, CompletionMode::kEvents, CompletionMode::kAdaptive}) {
+    VerbsSettings settings = fake::JoinedRanks::no_deadline();
+    settings.completion = mode;
+    GpuPair pair(nic_whose_writes_wait(), settings);
+    EXPECT_EQ(pair.facts(0)["gpu_memory"], "dmabuf");
+    EXPECT_EQ(pair.facts(1)["flush"], "the NIC reads back what has arrived");
+    expect_writes_arrive(pair);
+    EXPECT_THAT(pair.notes(1),
+                Contains(MatchesRegex("NICs of rank 1 read back [1-4] times what had "
+                                      "arrived, each in [0-9.]+ us.*")));
+    EXPECT_THAT(pair.notes(0), Not(Contains(HasSubstr("read back"))));  // nothing came to it
+    EXPECT_THAT(pair.fabric().mistakes, testing::IsEmpty());
+  }
+}
+
+TEST(VerbsGpuMemory, IsNotWholeWhereItShouldBeReadBackAndIsNot) {
+  const fake::FakeCuda cuda("dmabuf=1 capability=8.0");
+  VerbsSettings settings = fake::JoinedRanks::no_deadline();
+  settings.flush = FlushMode::kOff;
+  GpuPair pair(nic_whose_writes_wait(), settings);
+  EXPECT_EQ(writes_that_arrive_whole(pair), 0);
+}
+
+TEST(VerbsGpuMemory, IsReadBackFromHopperOnOnlyWhereAsked) {
+  const fake::FakeCuda cuda("dmabuf=1 capability=9.0");
+  fake::FakeDeviceSpec nic = nic_with_dma_buf();
+  nic.runs_by_itself = true;
+  EXPECT_EQ(GpuPair(nic).facts(1).count("flush"), 0U);
+  VerbsSettings settings = fake::JoinedRanks::no_deadline();
+  settings.flush = FlushMode::kOn;
+  GpuPair pair(nic, settings);
+  EXPECT_EQ(pair.facts(1).count("flush"), 1U);
   expect_writes_arrive(pair);
+}
+
+TEST(VerbsGpuMemory, IsStagedWhereANicCantReadItBack) {
+  const fake::FakeCuda cuda("dmabuf=1 capability=8.6");
+  fake::FakeDeviceSpec nic = nic_whose_writes_wait();
+  nic.read_status = IBV_WC_REM_ACCESS_ERR;
+  GpuPair pair(nic);
+  EXPECT_EQ(pair.facts(0)["gpu_memory"], "host");
+  EXPECT_THAT(pair.facts(0)["gpu_memory_why"],
+              HasSubstr("fake0 port 1 can't read back what has arrived (flush): a read of its own "
+                        "memory completed with \"remote access error\""));
+  EXPECT_EQ(pair.facts(0).count("flush"), 0U);
+  expect_writes_arrive(pair);
+}
+
+TEST(VerbsGpuMemory, TellsOfAReadBackThatFails) {
+  const fake::FakeCuda cuda("dmabuf=1 capability=8.0");
+  GpuPair pair(nic_whose_writes_wait());
+  pair.fabric().verdict = [](const fake::FakeQp& /*qp*/, const fake::FakeSend& send) {
+    return send.request.opcode == IBV_WR_RDMA_READ ? IBV_WC_RETRY_EXC_ERR : IBV_WC_SUCCESS;
+  };
+  pair.write(2);
+  EXPECT_THAT(pair.arrived(), testing::IsEmpty());
+  ASSERT_TRUE(pair.failure());
+  EXPECT_THAT(pair.failure()->what,
+              HasSubstr("what has arrived can't be read back: the NIC's read of its own memory "
+                        "completed with \"transport retry counter exceeded\""));
 }
 
 }  // namespace

@@ -171,4 +171,17 @@ class SplittingVerbs final : public TransportHarness {
   }
 };
 
+// What arrives is read back before it is told.
+class ReadBackVerbs final : public TransportHarness {
+ public:
+  std::unique_ptr<ConformanceWorld> make_world(const WorldShape& shape,
+                                               std::uint64_t seed) const override {
+    VerbsSettings settings = drawn_settings(seed);
+    settings.split_writes = seed % 2 == 1;
+    settings.flush = FlushMode::kOn;
+    return std::make_unique<VerbsConformanceWorld>(shape, settings, seed);
+  }
+  std::uint64_t one_case_in() const override { return 5; }
+};
+
 }  // namespace gradhaul::conformance

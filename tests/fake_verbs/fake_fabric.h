@@ -45,7 +45,10 @@ class FakeFabric {
   std::uint32_t next_number() { return ++numbers_; }
   void add(FakeQp& qp) { qps_[qp.qp_num] = &qp; }
   void add(FakeMr& mr) { regions_[mr.rkey] = &mr; }
-  void remove(FakeMr& mr) { regions_.erase(mr.rkey); }
+  void remove(FakeMr& mr) {
+    land_waiting_writes(mr.context);
+    regions_.erase(mr.rkey);
+  }
   void remove(FakeQp& qp) {
     qps_.erase(qp.qp_num);
     std::erase(active_, &qp);
@@ -99,7 +102,7 @@ class FakeFabric {
   void complete_send(FakeQp& qp, std::uint64_t wr_id, ibv_wc_status status) {
     ++qp.since_signal;
     ibv_wc completion = failed(qp, wr_id, status);
-    if (status == IBV_WC_SUCCESS) completion.opcode = IBV_WC_RDMA_WRITE;
+    if (status == IBV_WC_SUCCESS) completion.opcode = IBV_WC_RDMA_WRITE;  // reads ask for none
     push(*static_cast<FakeCq*>(qp.send_cq), {completion, &qp, std::exchange(qp.since_signal, 0U)});
   }
   void complete_receive(FakeQp& qp, const ibv_wc& completion) {
@@ -155,7 +158,8 @@ class FakeFabric {
     FakeQp* peer = peer_of(qp);
     ibv_wc_status status = verdict ? verdict(qp, send) : IBV_WC_SUCCESS;
     if (status == IBV_WC_SUCCESS && peer == nullptr) status = IBV_WC_RETRY_EXC_ERR;
-    if (status == IBV_WC_SUCCESS) status = carry(qp, *peer, send);
+    const bool reads = send.request.opcode == IBV_WR_RDMA_READ;
+    if (status == IBV_WC_SUCCESS) status = reads ? read(qp, *peer, send) : carry(qp, *peer, send);
     if (status != IBV_WC_SUCCESS) return fail(qp, peer, status);
     qp.executed.push_back(std::move(qp.sends.front()));
     qp.sends.pop_front();
@@ -181,13 +185,54 @@ class FakeFabric {
                        std::uint64_t length) const {
     const auto found = regions_.find(key);
     if (found == regions_.end() || found->second->pd != pd) return nullptr;
-    const auto start = reinterpret_cast<std::uint64_t>(found->second->addr);
+    const std::uint64_t start = found->second->start;
     const bool inside = address >= start && address + length <= start + found->second->length;
     return inside ? found->second : nullptr;
   }
 
   static std::byte* seen_at(const FakeMr& region, std::uint64_t address) {
-    return region.seen + (address - reinterpret_cast<std::uint64_t>(region.addr));
+    return region.seen + (address - region.start);
+  }
+
+  static FakeContext& context_of(const ibv_context* context) {
+    return *static_cast<FakeContext*>(const_cast<ibv_context*>(context));
+  }
+  // What a NIC wrote is there before what it reads afterwards.
+  static void land_waiting_writes(const ibv_context* context) {
+    for (const auto& write : std::exchange(context_of(context).waiting_writes, {})) write();
+  }
+
+  static void write(const FakeMr& region, std::uint64_t address, std::vector<std::byte> bytes) {
+    FakeContext& context = context_of(region.context);
+    const auto land = [to = seen_at(region, address), bytes = std::move(bytes)] {
+      std::memcpy(to, bytes.data(), bytes.size());
+    };
+    if (!region.of_device || !context.of->spec.device_writes_wait) return land();
+    context.waiting_writes.emplace_back(land);
+  }
+
+  ibv_wc_status read(FakeQp& qp, FakeQp& peer, const FakeSend& send) {
+    const auto& source = send.request.wr.rdma;
+    const ibv_sge& piece = send.pieces.front();
+    const FakeMr* local = region(piece.lkey, qp.pd, piece.addr, piece.length);
+    if (local == nullptr || (local->access & IBV_ACCESS_LOCAL_WRITE) == 0) {
+      return IBV_WC_LOC_PROT_ERR;
+    }
+    if (qp.attributes.max_rd_atomic < 1 || peer.attributes.max_dest_rd_atomic < 1) {
+      return IBV_WC_REM_INV_REQ_ERR;
+    }
+    const FakeMr* remote = region(source.rkey, peer.pd, source.remote_addr, piece.length);
+    const unsigned needed = IBV_ACCESS_REMOTE_READ;
+    const bool allowed = (peer.attributes.qp_access_flags & needed) != 0;
+    if (remote == nullptr || (remote->access & needed) == 0 || !allowed) {
+      return IBV_WC_REM_ACCESS_ERR;
+    }
+    FakeContext& context = context_of(peer.context);
+    if (context.of->spec.read_status != IBV_WC_SUCCESS) return context.of->spec.read_status;
+    land_waiting_writes(&context);
+    ++context.reads;
+    std::memcpy(seen_at(*local, piece.addr), seen_at(*remote, source.remote_addr), piece.length);
+    return IBV_WC_SUCCESS;
   }
 
   ibv_wc_status carry(FakeQp& qp, FakeQp& peer, const FakeSend& send) {
@@ -209,15 +254,13 @@ class FakeFabric {
       }
     }
     if (peer.receives.empty()) return IBV_WC_RNR_RETRY_EXC_ERR;
-    std::byte* to = remote == nullptr ? nullptr : seen_at(*remote, target.remote_addr);
-    if (!send.inline_bytes.empty()) {
-      std::memcpy(to, send.inline_bytes.data(), send.inline_bytes.size());
-    }
+    std::vector<std::byte> bytes = send.inline_bytes;
     for (const ibv_sge& piece : send.pieces) {
-      const FakeMr& local = *region(piece.lkey, qp.pd, piece.addr, piece.length);
-      std::memcpy(to, seen_at(local, piece.addr), piece.length);
-      to += piece.length;
+      const std::byte* from =
+          seen_at(*region(piece.lkey, qp.pd, piece.addr, piece.length), piece.addr);
+      bytes.insert(bytes.end(), from, from + piece.length);
     }
+    if (remote != nullptr) write(*remote, target.remote_addr, std::move(bytes));
     ibv_wc arrival{};
     arrival.wr_id = peer.receives.front().wr_id;
     peer.receives.pop_front();

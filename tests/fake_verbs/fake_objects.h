@@ -51,6 +51,11 @@ struct FakeDeviceSpec {
   // Peer memory: where lies what is at an address of a device, which the host can't read. Without,
   // such addresses are no memory.
   std::function<std::byte*(void* address, std::size_t length)> peer_memory;
+  // What is written into memory of a device is there only once the NIC has read from one.
+  bool device_writes_wait = false;
+  // Work requests are executed as its completion queues are looked at, without a step().
+  bool runs_by_itself = false;
+  ibv_wc_status read_status = IBV_WC_SUCCESS;  // of RDMA reads
   int open_error = 0;
 };
 
@@ -62,12 +67,18 @@ struct FakeContext : ibv_context {
   FakeDevice* of = nullptr;
   std::deque<ibv_async_event> events;
   int events_unacknowledged = 0;
+  std::vector<std::function<void()>> waiting_writes;
+  int reads = 0;  // that were carried out
 };
 
 struct FakeMr : ibv_mr {
   unsigned access = 0;
-  std::byte* seen = nullptr;  // where the fabric reads and writes what lies at addr
+  // As work requests have it; of a DMA-BUF `addr` is the offset in that [rdma-core,
+  // ibv_reg_dmabuf_mr()].
+  std::uint64_t start = 0;
+  std::byte* seen = nullptr;  // where the fabric reads and writes what lies at start
   bool mapped = false;        // for this region
+  bool of_device = false;
 };
 
 struct FakeQp;

@@ -126,7 +126,9 @@ class FakeVerbs final : public VerbsLibrary {
       if (!spec(pd->context).peer_memory) return fail_with<FakeMr>(EFAULT);
       seen = spec(pd->context).peer_memory(address, length);
     }
-    return add_region(pd, address, length, access, seen);
+    FakeMr* mr = add_region(pd, address, length, access, seen);
+    mr->of_device = seen != address;
+    return mr;
   }
   // A DMA-BUF of the fake libcuda is the file of its pages.
   ibv_mr* reg_dmabuf_mr(ibv_pd* pd, std::size_t length, std::uint64_t address, int file,
@@ -138,16 +140,18 @@ class FakeVerbs final : public VerbsLibrary {
     if (pages == MAP_FAILED) return fail_with<FakeMr>(EBADF);
     FakeMr* mr = add_region(pd, reinterpret_cast<void*>(address), length, access,
                             static_cast<std::byte*>(pages));
+    mr->addr = nullptr;
     mr->mapped = true;
+    mr->of_device = true;
     return mr;
   }
   int dereg_mr(ibv_mr* mr) override {
     auto* ended = static_cast<FakeMr*>(mr);
-    if (ended->mapped) munmap(ended->seen, ended->length);
     {
       const std::scoped_lock lock(fabric_.mutex());
       fabric_.remove(*ended);
     }
+    if (ended->mapped) munmap(ended->seen, ended->length);
     return end(ended);
   }
   ibv_ah* create_ah(ibv_pd* pd, ibv_ah_attr* attributes) override {
@@ -268,6 +272,7 @@ class FakeVerbs final : public VerbsLibrary {
     return 0;
   }
   int poll_cq(ibv_cq* cq, int most, ibv_wc* completions) override {
+    if (spec(cq->context).runs_by_itself) fabric_.step();
     const std::scoped_lock lock(fabric_.mutex());
     auto& polled = *static_cast<FakeCq*>(cq);
     if (polled.completions.empty()) return 0;
@@ -330,6 +335,7 @@ class FakeVerbs final : public VerbsLibrary {
     mr->context = pd->context;
     mr->pd = pd;
     mr->addr = address;
+    mr->start = reinterpret_cast<std::uint64_t>(address);
     mr->length = length;
     mr->access = access;
     mr->seen = seen;
@@ -406,6 +412,7 @@ class FakeVerbs final : public VerbsLibrary {
       return EINVAL;
     }
     qp.attributes.sq_psn = attributes.sq_psn;
+    qp.attributes.max_rd_atomic = attributes.max_rd_atomic;
     qp.state = IBV_QPS_RTS;
     return 0;
   }

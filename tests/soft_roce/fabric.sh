@@ -37,12 +37,13 @@ for every in all default; do
   echo 2 >/proc/sys/net/ipv4/conf/$every/arp_announce
 done
 # The table `local` is looked up last; before it one table for each interface, by which rxe and the
-# resolution of addresses go.
+# resolution of addresses go: all but its own address is on the wire.
 {
   for ((i = 0; i < count; i++)); do
     echo "addr add 10.77.0.$((i + 1))/24 dev roce$i"
     echo "link set roce$i up"
     echo "route add 10.77.0.0/24 dev roce$i src 10.77.0.$((i + 1)) table $((100 + i))"
+    echo "route add local 10.77.0.$((i + 1)) dev roce$i table $((100 + i))"
     echo "rule add pref 10 oif roce$i lookup $((100 + i))"
   done
   echo "rule add pref 100 lookup local"
