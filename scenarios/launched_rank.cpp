@@ -25,14 +25,16 @@ struct Convention {
   const char* local_ranks;  // as many as there are ranks: all are here
   const char* nodes;        // 1: all are here
   const char* job;
+  const char* step;  // of several that a job may have at once
 };
 
 // Slurm sets rank and tasks for a batch script too, which is no task of a step.
 constexpr Convention kConventions[] = {
     {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "",
-     "PMIX_NAMESPACE"},
-    {"mpirun", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", "", "PMI_FD"},
-    {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "", "SLURM_STEP_NUM_NODES", "SLURM_JOB_ID"},
+     "PMIX_NAMESPACE", ""},
+    {"mpirun", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", "", "PMI_FD", ""},
+    {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "", "SLURM_STEP_NUM_NODES", "SLURM_JOB_ID",
+     "SLURM_STEP_ID"},
 };
 
 }  // namespace
@@ -46,6 +48,7 @@ std::optional<LaunchedRank> launched_rank(const Variables& variable) {
     launched.all_on_this_host = number(variable, convention.local_ranks) == ranks ||
                                 number(variable, convention.nodes) == 1;
     launched.job = variable(convention.job).value_or("");
+    if (const auto step = variable(convention.step)) launched.job += "." + *step;
     return launched;
   }
   return std::nullopt;

@@ -1,6 +1,9 @@
 // gradhaul doctor between hosts.
 
+#include <cstdlib>
+#include <deque>
 #include <filesystem>
+#include <map>
 
 #include "tests/backends/sample_machines.h"
 #include "tests/program/background_program.h"
@@ -14,7 +17,8 @@ using testing::HasSubstr;
 using testing::Not;
 
 // A host of which nothing can be seen, and four ranks beside a wire of that rate.
-ProgramRun doctor(const std::string& rate, const std::vector<std::string>& options) {
+std::vector<std::string> arguments_of_doctor(const std::string& rate,
+                                             const std::vector<std::string>& options) {
   const std::string host = temporary_file("host");
   std::filesystem::create_directories(host + "/sys");
   std::filesystem::create_directories(host + "/proc");
@@ -25,7 +29,11 @@ ProgramRun doctor(const std::string& rate, const std::vector<std::string>& optio
                                      "--set=cluster.network.switch.latency=0ns",
                                      "--set=cluster.network.link=" + rate};
   arguments.insert(arguments.end(), options.begin(), options.end());
-  return run_program(arguments);
+  return arguments;
+}
+
+ProgramRun doctor(const std::string& rate, const std::vector<std::string>& options) {
+  return run_program(arguments_of_doctor(rate, options));
 }
 
 // 16 KiB by 1 Mb/s take 131 ms, and rings of 64 KiB at least twice as long as half of that.
@@ -107,6 +115,47 @@ TEST(DoctorBetweenHosts, LooksAtAHostOnce) {
   const auto json = nlohmann::json::parse(text_of(json_file));
   ASSERT_EQ(json["hosts"].size(), 1U);
   EXPECT_THAT(json["hosts"][0]["ranks"], ElementsAre(0, 1));
+}
+
+// What launched ranks say together, by rank 0 alone.
+void expect_one_answer(const ProgramRun& run) {
+  EXPECT_EQ(run.status, 0) << run.err << run.out;
+  EXPECT_THAT(run.out, HasSubstr("# Between 4 nodes over tcp"));
+  EXPECT_THAT(run.out, HasSubstr("12 of 12 pairs pass"));
+  EXPECT_THAT(run.out, HasSubstr(" over 4 nodes"));
+  EXPECT_EQ(run.out.find("# gradhaul"), run.out.rfind("# gradhaul")) << "several ranks speak";
+}
+
+TEST(DoctorBetweenHosts, RunsUnderMpirun) {
+  if (std::system("command -v mpirun >/dev/null 2>&1") != 0) GTEST_SKIP() << "no mpirun";
+  std::vector<std::string> arguments{"--allow-run-as-root", "--oversubscribe", "-n", "4",
+                                     GRADHAUL_PROGRAM};
+  const auto own = arguments_of_doctor("1Mb/s", {"--backend=tcp", "--tolerance=100%"});
+  arguments.insert(arguments.end(), own.begin(), own.end());
+  expect_one_answer(BackgroundProgram("mpirun", "mpirun", arguments).end());
+}
+
+// By what srun sets, where there is none.
+TEST(DoctorBetweenHosts, RunsAsTasksOfAStepOfSlurm) {
+  const std::map<std::string, std::string> step{{"SLURM_STEP_NUM_TASKS", "4"},
+                                                {"SLURM_STEP_NUM_NODES", "1"},
+                                                {"SLURM_JOB_ID", std::to_string(getpid())},
+                                                {"SLURM_STEP_ID", "2"}};
+  for (const auto& [name, value] : step) setenv(name.c_str(), value.c_str(), 1);
+  const auto arguments = arguments_of_doctor("1Mb/s", {"--backend=tcp", "--tolerance=100%"});
+  std::deque<BackgroundProgram> tasks;
+  for (int task = 0; task < 4; ++task) {
+    setenv("SLURM_PROCID", std::to_string(task).c_str(), 1);
+    tasks.emplace_back("task" + std::to_string(task), arguments);
+  }
+  for (const auto& [name, value] : step) unsetenv(name.c_str());
+  unsetenv("SLURM_PROCID");
+  expect_one_answer(tasks.front().end());
+  for (std::size_t task = 1; task < tasks.size(); ++task) {
+    const ProgramRun helped = tasks[task].end();
+    EXPECT_EQ(helped.status, 0) << helped.err;
+    EXPECT_EQ(helped.out, "");
+  }
 }
 
 TEST(DoctorBetweenHosts, TakesABackendAndAScenario) {

@@ -38,6 +38,15 @@ TEST(LaunchedRank, OfSlurm) {
   EXPECT_EQ(rank->launcher, "srun");
   EXPECT_TRUE(rank->all_on_this_host);
   EXPECT_EQ(rank->job, "77");
+  // Steps that run side by side meet at ports of their own.
+  const auto step = [](const char* number) {
+    return *launched({{"SLURM_PROCID", "1"},
+                      {"SLURM_STEP_NUM_TASKS", "2"},
+                      {"SLURM_STEP_NUM_NODES", "1"},
+                      {"SLURM_JOB_ID", "77"},
+                      {"SLURM_STEP_ID", number}});
+  };
+  EXPECT_NE(port_of_job(step("0")), port_of_job(step("1")));
   // A batch script is no task of a step.
   EXPECT_FALSE(launched({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "8"}}));
 }
