@@ -9,6 +9,12 @@
 
 namespace gradhaul {
 
+namespace {
+
+bool lies_in(Bytes offset, Bytes size) { return offset.count >= 0 && offset.count < size.count; }
+
+}  // namespace
+
 std::string host_identity() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::string boot;
@@ -54,6 +60,10 @@ NodeOffer offer_in(std::span<const std::byte> body) {
     OfferedConnection& place = offer.connections[read_key(reader)];
     place.slots_offset.count = reader.i64();
     place.link_offset.count = reader.i64();
+    if (!lies_in(place.slots_offset, offer.slots_size) ||
+        !lies_in(place.link_offset, offer.links_size)) {
+      throw WireError("a connection that lies beyond the memory that is offered");
+    }
   }
   reader.expect_end();
   return offer;

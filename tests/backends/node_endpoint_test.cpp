@@ -17,6 +17,7 @@
 #include "backends/shared/node_endpoint_maker.h"
 #include "backends/shared/node_offer.h"
 #include "backends/shared/shared_pages.h"
+#include "tests/damaged_text.h"
 
 namespace gradhaul {
 namespace {
@@ -78,6 +79,34 @@ TEST(NodeOffer, ReadsAsItWasWritten) {
   std::vector<std::byte> cut = body_of(offer);
   cut.pop_back();
   EXPECT_THROW(offer_in(cut), WireError);
+}
+
+// Damaged in any way it is refused, or names places within what it offers.
+TEST(NodeOfferFuzz, DamagedOnesAreReadOrRefused) {
+  NodeOffer offer;
+  offer.host = "this one";
+  offer.slots_handle.resize(64);
+  offer.slots_size = {1 << 20};
+  offer.links_size = {4096};
+  for (int i = 0; i < 3; ++i) offer.connections[{i, 1, 0, 0}] = {{4096 * i}, {64 * i}};
+  const std::vector<std::byte> body = body_of(offer);
+  const std::string text(reinterpret_cast<const char*>(body.data()), body.size());
+  for_seeds(2000, [&](std::uint64_t seed) {
+    const std::string damaged =
+        damaged_text(text, {std::string(8, '\xff'), std::string(4, '\0')}, seed);
+    try {
+      const NodeOffer read = offer_in(std::as_bytes(std::span(damaged)));
+      EXPECT_LE(read.slots_handle.size(), damaged.size());
+      for (const auto& [key, place] : read.connections) {
+        EXPECT_GE(place.slots_offset.count, 0);
+        EXPECT_LT(place.slots_offset, read.slots_size);
+        EXPECT_GE(place.link_offset.count, 0);
+        EXPECT_LT(place.link_offset, read.links_size);
+      }
+    } catch (const WireError&) {
+    }
+    return !testing::Test::HasFailure();
+  });
 }
 
 struct Joined {
