@@ -56,6 +56,9 @@ class FakeFabric {
       std::erase_if(static_cast<FakeCq*>(cq)->completions,
                     [&](const FakeCompletion& c) { return c.qp == &qp; });
     }
+    // Of what is gone nobody hears any more [rdma-core, ibv_destroy_qp()].
+    std::erase_if(static_cast<FakeContext*>(qp.context)->events,
+                  [&](const ibv_async_event& event) { return event.element.qp == &qp; });
   }
 
   void activate(FakeQp& qp) {
