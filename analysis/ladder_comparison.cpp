@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "analysis/csv_field.h"
 #include "analysis/quantity_text.h"
 
 namespace gradhaul {
@@ -177,6 +179,25 @@ std::string ladder_comparison_json(const LadderComparison& comparison, const std
                             {"text", sentence_of(gap)}});
   }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string ladder_comparison_csv(const LadderComparison& comparison) {
+  std::string text;
+  for (const ComparedRung& rung : comparison.rungs) {
+    const Json row = rung_json(rung);
+    if (text.empty()) {
+      for (const auto& [name, value] : row.items()) text += (text.empty() ? "" : ",") + name;
+      text += "\n";
+    }
+    bool first = true;
+    for (const Json& value : row) {
+      if (!std::exchange(first, false)) text += ",";
+      if (value.is_string()) text += csv_field(value.get<std::string>());
+      if (value.is_number()) text += value.dump();
+    }
+    text += "\n";
+  }
+  return text;
 }
 
 }  // namespace gradhaul

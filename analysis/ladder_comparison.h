@@ -51,5 +51,7 @@ std::string ladder_comparison_text(const LadderComparison& comparison, const std
 // size_bytes, carried_bytes, predicted_us, measured_us, time_ratio, verdict, missing), gaps
 // (size_bytes, rung, below, verdict, text).
 std::string ladder_comparison_json(const LadderComparison& comparison, const std::string& version);
+// A line for each rung, under the names of the JSON's.
+std::string ladder_comparison_csv(const LadderComparison& comparison);
 
 }  // namespace gradhaul

@@ -117,7 +117,7 @@ void add_predict(CLI::App& app, CommandLine& line) {
   add_progress(command, line);
   add_trace(command, line.predict.trace);
   add_capture(command, line.predict.capture);
-  add_ladder(command, line.predict.ladder, {"--plot", "--uncertainty", "--trace", "--pcap"});
+  add_ladder(command, line.predict.ladder, {"--uncertainty", "--trace", "--pcap"});
 }
 
 void add_explain(CLI::App& app, CommandLine& line) {

@@ -67,7 +67,8 @@ int compare_files(const CompareOptions& options, const CommandContext& context) 
   const ResultFiles files{options.json, options.csv};
   check_result_files(files);
   const Picture picture(options.picture, {"auto"}, context);
-  if (const auto status = compare_ladder_files(options, *tolerance, context)) return *status;
+  if (const auto status = compare_ladder_files(options, *tolerance, context, picture))
+    return *status;
   ComparedRun predicted = read_run_file(options.predicted);
   ComparedRun measured = read_run_file(options.measured);
   const Comparison comparison = compare(std::move(predicted), std::move(measured), *tolerance);

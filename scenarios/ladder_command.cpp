@@ -93,32 +93,32 @@ Ladder measured_ladder(const Scenario& scenario, const Measurement& measurement)
 }
 
 bool tell_ladder(const Ladder& ladder, const std::string& json, const std::string& csv,
-                 const CommandContext& context) {
+                 const CommandContext& context, const Picture* picture) {
   const bool printed = print(ladder_text(ladder, context.version));
   if (!printed) complain("standard output could not be written");
-  const bool written = write_texts(
-      {json, csv}, [&] { return ladder_json_text(ladder, context.version); },
-      [&] { return ladder_csv(ladder); });
-  return written && printed;
+  const auto text = [&] { return ladder_json_text(ladder, context.version); };
+  const bool written = write_texts({json, csv}, text, [&] { return ladder_csv(ladder); });
+  const bool drawn = picture == nullptr || picture->draw(text);
+  return written && printed && drawn;
 }
 
 std::optional<int> compare_ladder_files(const CompareOptions& options, double tolerance,
-                                        const CommandContext& context) {
+                                        const CommandContext& context, const Picture& picture) {
   if (options.predicted == "-" || options.measured == "-") return std::nullopt;
   const auto predicted = read_ladder_file(options.predicted);
   const auto measured = read_ladder_file(options.measured);
   if (!predicted || !measured) return std::nullopt;
-  if (!options.csv.empty() || !options.picture.path.empty()) {
-    complain("--csv and --plot are not available for ladders in this version");
-    return kBadInput;
-  }
   LadderComparison comparison = compare_ladders(*predicted, *measured, tolerance);
   comparison.predicted = options.predicted;
   comparison.measured = options.measured;
   const bool printed = print(ladder_comparison_text(comparison, context.version));
   if (!printed) complain("standard output could not be written");
   const auto json = [&] { return ladder_comparison_json(comparison, context.version); };
-  if (!write_texts({options.json, ""}, json, json) || !printed) return kRunFailed;
+  const bool written = write_texts({options.json, options.csv}, json,
+                                   [&] { return ladder_comparison_csv(comparison); });
+  // Of no rungs that both have there is no picture; why there are none is told below.
+  const bool drawn = comparison.judged() == 0 || picture.draw(json);
+  if (!written || !printed || !drawn) return kRunFailed;
   if (comparison.judged() == 0) {
     complain("no rung is on both ladders; the table says why");
     return kBadInput;

@@ -102,8 +102,9 @@ int predict_scenario(const PredictOptions& options, const CommandContext& contex
   if (options.ladder) {
     request.progress = nullptr;
     const Ladder ladder = predicted_ladder(scenario, request, prediction);
-    return tell_ladder(ladder, options.json, options.csv, context) ? judge(scenario, prediction)
-                                                                   : kRunFailed;
+    return tell_ladder(ladder, options.json, options.csv, context, &picture)
+               ? judge(scenario, prediction)
+               : kRunFailed;
   }
   bool varied = true;
   if (options.uncertainty && !prediction.rows.empty() && !prediction.interrupted) {

@@ -26,6 +26,8 @@ KINDS = {
     "blame": ("blame_bars", "where does the time go, and how busy is what? one result, or an "
                             "explanation"),
     "agreement": ("agreement", "does the measurement agree with the prediction? a comparison"),
+    "ladder": ("ladder", "what does each layer give by itself, and at which do measured and "
+                         "predicted part? a ladder, or a comparison of two"),
     "topology": ("topology_load", "which links carry how much? one result"),
     "stalls": ("stalls_over_time", "where and when are there queues, pauses, lacking credits? a "
                                    "trace"),
@@ -61,6 +63,8 @@ def kind_of(documents):
     schema = documents[0].schema
     if schema == "gradhaul.comparison/1":
         return "agreement"
+    if schema in ("gradhaul.ladder/1", "gradhaul.ladder_comparison/1"):
+        return "ladder"
     if schema == "gradhaul.explanation/1":
         return "blame"
     if schema == "gradhaul.sweep/1":

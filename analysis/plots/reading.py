@@ -13,6 +13,8 @@ SCHEMAS = {
     "gradhaul.result/1": "a result file (predict --json, measure --json)",
     "gradhaul.comparison/1": "a comparison (compare --json)",
     "gradhaul.explanation/1": "an explanation (explain --json)",
+    "gradhaul.ladder/1": "a ladder (predict --ladder --json, measure --ladder --json)",
+    "gradhaul.ladder_comparison/1": "a comparison of ladders (compare --json)",
     "gradhaul.sweep/1": "a sweep (sweep --json)",
     "gradhaul.trace/1": "a trace (predict --trace)",
 }

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import draw
 from drawn import DrawnTest
-from sample_files import MiB, comparison, result, sweep
+from sample_files import MiB, compared_ladder, comparison, ladder, result, sweep
 
 SCRIPT = Path(draw.__file__)
 
@@ -37,6 +37,11 @@ class BrokenInputTest(DrawnTest):
              "0.json: has neither parts of its time nor uses of resources"),
             ("agreement", result({MiB: 1.0}), "0.json: is a result file"),
             ("agreement", comparison([]), "0.json: has no rows of a size above 0"),
+            ("ladder", result({MiB: 1.0}), "0.json: is a result file"),
+            ("ladder", ladder({"link": None}), "0.json: has no rung with a time"),
+            ("ladder", ladder({"stile": 1.0}), "0.json: rows[0] is none of the rungs link, "),
+            ("ladder", ladder({"link": 0.0}),
+             "0.json: rows[0].time_us is not a number of microseconds above 0"),
             ("topology", result({MiB: 1.0}) | {"resources": []},
              "0.json: has no use of resources"),
             ("heat-map", result({MiB: 1.0}), "0.json: is a result file"),
@@ -89,6 +94,8 @@ class CommandTest(DrawnTest):
     def test_picks_what_suits_the_file(self):
         cases = [("blame", result({MiB: 1.0})), ("busbw", result({MiB: 1.0, 2 * MiB: 2.0})),
                  ("agreement", comparison([(MiB, 1.0, 1.0, "within")])),
+                 ("ladder", ladder({"link": 1.0})),
+                 ("ladder", compared_ladder({"link": (1.0, 1.0, "within")})),
                  ("heat-map", sweep({"a.x": "1"}, {("1",): {MiB: 1.0}})),
                  ("busbw", sweep({"workload.size": ["1MiB", "2MiB"]},
                                  {("1MiB",): {MiB: 1.0}, ("2MiB",): {2 * MiB: 1.5}}))]

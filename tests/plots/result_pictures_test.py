@@ -7,7 +7,8 @@ import cluster_shape
 import crossovers
 import resource_names
 from drawn import DrawnTest
-from sample_files import HGX_OF_TWO, MiB, cluster_result, comparison, result
+from sample_files import (HGX_OF_TWO, MiB, cluster_result, compared_ladder, comparison, ladder,
+                          result)
 
 
 class BusbwTest(DrawnTest):
@@ -120,6 +121,32 @@ class AgreementTest(DrawnTest):
 
     def test_one_row_far_off(self):
         self.sheet("agreement", comparison([(8, 1.0, 1e6, "slower")], 5))
+
+
+class LadderTest(DrawnTest):
+    def test_names_the_rung_at_which_they_part(self):
+        page = self.page("ladder", compared_ladder(
+            {"link": (10.0, None, "not judged"), "host_pair": (20.0, 20.5, "within"),
+             "ring_step": (40.0, 80.0, "slower")}, gap="ring_step"))
+        self.assertIn("At the ring step.", page.all_text)
+        # Half a MiB in 10 us; and, of the ring step, in 40 and in 80.
+        for text in ("52.4", "13.1", "6.55 (2 times the time)", "25.6 (1.02 times the time)",
+                     "pair write, host memory", "link", "1 MiB", "measured, within",
+                     "measured, outside"):
+            self.assertIn(text, page.texts)
+        self.assertIn("tolerance 10 % in time", page.all_text)
+
+    def test_none_and_unjudged(self):
+        self.assertIn("At none.", self.page("ladder", compared_ladder(
+            {"host_pair": (20.0, 20.5, "within")})).all_text)
+        self.assertIn("No rung was judged.", self.page("ladder", compared_ladder(
+            {"host_pair": (20.0, None, "not judged")})).all_text)
+
+    def test_of_one_side(self):
+        page = self.page("ladder", ladder({"link": 10.0, "gpu_pair": None}, "measured"))
+        self.assertIn("What does each layer give sample by itself?", page.all_text)
+        for text in ("measured", "52.4", "nobody sees it", "pair write, GPU memory"):
+            self.assertIn(text, page.texts)
 
 
 class TopologyTest(DrawnTest):

@@ -68,6 +68,27 @@ def comparison(rows, tolerance=0.1):
             "counters": [], "notes": []}
 
 
+def ladder(times, kind="predicted", size=MiB):
+    """`times`: {rung: microseconds, or None where it is missing}; each carries half the size."""
+    return {"schema": "gradhaul.ladder/1", "kind": kind, "version": "0.1.0",
+            "scenario": {"name": "sample"}, "engine": {}, "notes": [],
+            "rows": [{"rung": rung, "size_bytes": size, "carried_bytes": size // 2,
+                      "time_us": time, "missing": None if time else "nobody sees it"}
+                     for rung, time in times.items()]}
+
+
+def compared_ladder(rungs, gap=None, size=MiB):
+    """`rungs`: {rung: (predicted time, measured time or None, verdict)}."""
+    return {"schema": "gradhaul.ladder_comparison/1", "version": "0.1.0",
+            "predicted": "predicted.json", "measured": "measured.json", "tolerance": 0.1,
+            "rungs": [{"rung": rung, "size_bytes": size, "carried_bytes": size // 2,
+                       "predicted_us": predicted, "measured_us": measured,
+                       "time_ratio": measured / predicted if measured else None,
+                       "verdict": verdict, "missing": None if measured else "nobody sees it"}
+                      for rung, (predicted, measured, verdict) in rungs.items()],
+            "gaps": [{"size_bytes": size, "rung": gap}] if gap else []}
+
+
 def sweep(axes, points, name="sample"):
     """`axes`: {path: values}; `points`: {values: {size: time}, or a sentence where it failed}."""
     content = {"schema": "gradhaul.sweep/1",

@@ -55,9 +55,17 @@ TEST(Ladder, PutsAGapToTheRungAtWhichItArises) {
   EXPECT_EQ(equal.status, 0) << equal.err;
   EXPECT_THAT(equal.out, HasSubstr("No gap"));
   write_measured(json, 3, 1.5, measured);
-  const ProgramRun slow = run_program({"compare", predicted, measured});
+  const std::string csv = temporary_file("compared_ladder.csv");
+  const ProgramRun slow = run_program({"compare", predicted, measured, "--csv", csv});
   EXPECT_EQ(slow.status, 3) << slow.err;
   EXPECT_THAT(slow.out, HasSubstr("the gap arises at: ring step (slower"));
+  const std::string rows = text_of(csv);
+  EXPECT_EQ(rows.find("rung,size_bytes,carried_bytes,predicted_us,measured_us,time_ratio,verdict,"),
+            0U);
+  EXPECT_THAT(rows, testing::ContainsRegex("\nhost_pair,4194304,1048576,[0-9.,]+,1.0,within,\n"));
+  // Times are of whole picoseconds.
+  EXPECT_THAT(rows, testing::ContainsRegex(
+                        "\nring_step,4194304,1048576,[0-9.,]+,1[.](50|49999)[0-9]*,slower,\n"));
 }
 
 TEST(Ladder, IsMeasuredOverSocketsAndLaidBesideThePrediction) {
@@ -91,7 +99,7 @@ TEST(Ladder, SaysWhereThereIsNone) {
   EXPECT_THAT(open.err, HasSubstr("still to be chosen"));
   const ProgramRun jobs = run_program({"predict", "two-jobs-packed", "--ladder"});
   EXPECT_EQ(jobs.status, 2);
-  EXPECT_EQ(run_program({"predict", "quick", "--ladder", "--plot", "x.svg"}).status, 2);
+  EXPECT_EQ(run_program({"predict", "quick", "--ladder", "--trace", "x.json"}).status, 2);
 }
 
 TEST(Ladder, IsWrittenAsCsvToo) {

@@ -12,6 +12,7 @@
 namespace gradhaul {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
@@ -57,6 +58,26 @@ TEST(Plot, DrawsWhatAnswersTheQuestion) {
                    kGolden + "measured_all_reduce.json", "--plot", compared});
   EXPECT_EQ(comparison.status, 3) << comparison.err;
   EXPECT_THAT(text_of(compared), HasSubstr("Does the measurement agree with the prediction"));
+}
+
+TEST(Plot, DrawsLadders) {
+  if (!has_matplotlib()) GTEST_SKIP() << "no matplotlib (package python3-matplotlib)";
+  const std::string json = new_file("ladder.json");
+  const std::string alone = new_file("ladder.svg");
+  const ProgramRun run =
+      run_program({"predict", "link-test", "--ladder", "--set=workload.size=[4MiB]", "--json", json,
+                   "--plot", alone});
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(text_of(alone), HasSubstr("What does each layer give link-test by itself?"));
+  std::string measured = text_of(json);
+  const std::string kind = "\"predicted\"";
+  measured.replace(measured.find(kind), kind.size(), "\"measured\"");
+  const std::string as_predicted = new_file("as_predicted.json");
+  write_text(as_predicted, measured);
+  const std::string both = new_file("both.svg");
+  const ProgramRun compared = run_program({"compare", json, as_predicted, "--plot", both});
+  EXPECT_EQ(compared.status, 0) << compared.err;
+  EXPECT_THAT(text_of(both), AllOf(HasSubstr("leave what was predicted?"), HasSubstr("At none.")));
 }
 
 TEST(Plot, IsRefusedBeforeTheRun) {
