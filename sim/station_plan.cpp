@@ -18,9 +18,10 @@ constexpr std::int64_t kShortestWindow = 20'000;
 bool world_allows(const PredictionRequest& request) {
   const Network& network = request.cluster.network;
   return (network.kind == NetworkKind::kInfiniband || network.kind == NetworkKind::kIdeal) &&
-         !network.tcp && request.cluster.nodes > 1 && !numbers_packets(request.cluster) && !network.congestion.dcqcn &&
-         request.cluster.node.nic.queue_pair_rate == 0 && network.routing == Routing::kStatic &&
-         request.observer == nullptr && request.port_observer == nullptr;
+         !network.tcp && request.cluster.nodes > 1 && !numbers_packets(request.cluster) &&
+         !network.congestion.dcqcn && request.cluster.node.nic.queue_pair_rate == 0 &&
+         network.routing == Routing::kStatic && request.observer == nullptr &&
+         request.port_observer == nullptr;
 }
 
 class StationPlanner {
