@@ -156,6 +156,16 @@ results() {
     --set 'workload.size=[256KiB]'
 }
 
+# The contract that every transport keeps (tests/conformance), over real verbs: in its quick form on
+# a sample of what the full one goes through.
+conformance() {
+  local good=1
+  timeout -k 5 "$1" "$build/verbs_conformance" rxe0 rxe1 rxe2 rxe3 --gtest_brief=1 \
+    "--gtest_filter=$2" >"$seen" 2>&1 && good=0
+  conclude "the conformance suite over verbs" "$good"
+}
+some='-*Every*:*CompletesEachWrite*'
+
 # From one element on: the smallest there is has two bytes.
 every_result() {
   local ranks pairs type element
@@ -301,6 +311,7 @@ case $extent in
   faults) faults ;;
   quick)
     results
+    conformance 240 "$some"
     plumbing
     ladder_and_pairs
     faults
@@ -308,6 +319,7 @@ case $extent in
   full)
     every_result
     results
+    conformance 1800 '*'
     plumbing
     ladder_and_pairs
     faults
