@@ -183,6 +183,7 @@ std::optional<StationPlan> StationPlanner::plan() {
     nic.injector = out_injectors_[static_cast<std::size_t>(nic.out)];
     plan_.nics.push_back(nic);
   }
+  if (plan_.nics.empty()) return std::nullopt;
   return std::move(plan_);
 }
 

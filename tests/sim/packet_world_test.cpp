@@ -168,6 +168,7 @@ TEST(PacketWorld, ComesBackAfterSoManyEvents) {
   request.workload.sizes[0].count -= 2;  // chunks that differ: nothing stands for anything else
   request.communication.slot_size = 32_KiB;
   request.communication.channels = 1;
+  request.stepping = Stepping::kEvents;  // stations do more at once: tests/sim/stations_test.cpp
   Whole whole(request);
   whole.start_all();
   std::int64_t events = 0;
