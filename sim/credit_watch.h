@@ -124,18 +124,16 @@ class TrainCredits {
   void leave_out(std::int64_t units, std::int64_t time) {
     if (window_ == 0 || time <= 0) return;
     const std::int64_t most = (loop_ * units + time - 1) / time + units + 1;
-    leaves_out_ = most <= window_;
-    if (!leaves_out_) return;
-    left_out_ = most;
+    left_out_ = most <= window_ ? most : 0;
     plain_units_ = units;
     plain_time_ = time;
   }
   // Those need not be told of.
-  bool leaves_out() const { return leaves_out_ || window_ == 0; }
+  bool leaves_out() const { return left_out_ > 0 || window_ == 0; }
   void take(std::int64_t now, std::int64_t units, std::int64_t time) {
     if (window_ == 0) return;
     // In place of as much of those that are left out.
-    if (leaves_out_) units = std::max<std::int64_t>(0, units - time * plain_units_ / plain_time_);
+    if (left_out_ > 0) units = std::max<std::int64_t>(0, units - time * plain_units_ / plain_time_);
     if (units == 0) return;
     trains_.push({now + loop_, time, units});
     under_way_ += units;
@@ -156,7 +154,7 @@ class TrainCredits {
     }
     if (under_way_ - back(now) > most()) throw CreditsRanOut{};
   }
-  std::int64_t most() const { return leaves_out_ ? window_ - left_out_ : window_; }
+  std::int64_t most() const { return window_ - left_out_; }
   // Of the oldest train, the only one that may partly be back.
   std::int64_t back(std::int64_t now) const {
     if (trains_.empty() || trains_.front().first > now) return 0;
@@ -167,10 +165,9 @@ class TrainCredits {
   std::int64_t window_ = 0;
   std::int64_t loop_ = 0;
   std::int64_t under_way_ = 0;
-  std::int64_t left_out_ = 0;
+  std::int64_t left_out_ = 0;  // of the window, for those that are not told of; 0: all are
   std::int64_t plain_units_ = 0;
   std::int64_t plain_time_ = 1;
-  bool leaves_out_ = false;
   GrowingRing<Train> trains_;
 };
 

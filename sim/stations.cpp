@@ -33,8 +33,8 @@ bool Stations::transmit(std::int32_t injector) {
 }
 
 void Stations::transmit_by_event(Nic& nic, std::int64_t now) {
-  nic.standing_data = nic.data.size();
-  nic.standing_requests = nic.requests.size();
+  nic.data.stand();
+  nic.requests.stand();
   asks_by_event_ = true;
   transmit(nic, now);
   asks_by_event_ = false;
@@ -63,10 +63,8 @@ void Stations::send(FlowId flow, const Packet& sent, std::int64_t ready) {
   const WaitingPacket waiting{ready, engine_.hop_of(packet).ordinal, packet.hop, packet.message,
                               id};
   const bool now_asked = ready == engine_.now_ && (stepping_ || asks_by_event_);
-  if (now_asked && entry.ring == &nic.data) {
-    wait_in(nic.data, nic.standing_data, waiting);
-  } else if (now_asked && entry.ring == &nic.requests) {
-    wait_in(nic.requests, nic.standing_requests, waiting);
+  if (now_asked && (entry.ring == &nic.data || entry.ring == &nic.requests)) {
+    wait_in(*entry.ring, waiting);
   } else {
     entry.ring->push(waiting);
   }
@@ -95,17 +93,18 @@ void Stations::step_until(std::int64_t limit, bool heeds_events) {
   const std::int64_t now = engine_.now_;
   engine_.ahead_ = true;
   stepping_ = true;
-  bool moved = true;
   while (true) {
     const std::int64_t stop = heeds_events ? std::min(limit, engine_.wheel_.next_time()) : limit;
-    if (!moved) clock_ = std::max(clock_, std::min(stop, next_action()));
+    clock_ = std::max(clock_, std::min(stop, next_action()));
     if (clock_ >= stop) break;
     const std::int64_t plain = *std::min_element(quiet_.begin(), quiet_.end());
     const std::int64_t apart = std::min({stop, plain, clock_ + reading_});
-    const std::int64_t end = apart > clock_ + window_ ? apart : std::min(stop, clock_ + window_);
-    moved = next_action() < end;
-    if (moved && end == apart) step_apart(end);
-    if (moved && end != apart) step_together(end);
+    const std::int64_t end = std::min(stop, std::max(apart, clock_ + window_));
+    if (end <= apart) {
+      step_apart(end);
+    } else {
+      step_together(end);
+    }
     for (WireCredits* credits : watched_credits_) credits->check();
     clock_ = end;
   }

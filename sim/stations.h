@@ -97,9 +97,6 @@ class Stations {
     WaitingRing credits;
     WaitingRing acknowledgements;
     WaitingRing requests;
-    // How many of these two waited before the event at hand asked for more.
-    std::int64_t standing_data = 0;
-    std::int64_t standing_requests = 0;
     WaitingRing writes;
     // Of each pair, of the link that has fewer, and takes longer to give them back.
     TrainCredits writes_under_way;
@@ -159,10 +156,10 @@ class Stations {
   void leave_up(Nic& nic, std::int64_t start);
   void step_until(std::int64_t limit, bool heeds_events);
   std::int64_t next_action() const;
+  std::int64_t start_behind(std::int64_t plain, const WaitingRing& ring, std::int64_t ready,
+                            const LinkState& link, std::int64_t now) const;
   std::int64_t special_start(const WaitingRing& ring, const LinkState& link,
                              std::int64_t now) const;
-  std::int64_t start_behind(const WaitingRing& ring, std::int64_t ready, const LinkState& link,
-                            std::int64_t now) const;
   std::int64_t quiet_of(const Nic& nic, std::int64_t now) const;
   std::int64_t next_unlike(const Nic& nic, std::int64_t now) const;
   void touch(Nic& nic);
@@ -170,8 +167,8 @@ class Stations {
   // What is ready now has been asked for by an event, or by a packet that starts, and comes after
   // all that was asked for before at this instant: of one event, in the order of flows, as what is
   // to come does; of packets that start, in the order of asking.
-  void wait_in(WaitingRing& ring, std::int64_t standing, const WaitingPacket& waiting) const {
-    if (asks_by_event_) return ring.push_after(standing, waiting);
+  void wait_in(WaitingRing& ring, const WaitingPacket& waiting) const {
+    if (asks_by_event_) return ring.push_after_standing(waiting);
     ring.push_behind(waiting);
   }
   // Plain packets: sim/stations_plain.cpp.

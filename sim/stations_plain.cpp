@@ -1,6 +1,8 @@
 // What stations do with plain packets (sim/plain_hop.h), which the transport has not got to see.
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "core/assert.h"
 #include "sim/packet_transport.h"
@@ -57,8 +59,7 @@ inline void Stations::ask(Nic& nic, Stream& stream, std::int64_t now) {
   stream.message->asked += packet_payload_;
   if (stream.request != nullptr) {
     ++stream.request->entered;
-    wait_in(nic.requests, nic.standing_requests,
-            {now, stream.lane->request_ordinal, stream.lane->request, stream.index});
+    wait_in(nic.requests, {now, stream.lane->request_ordinal, stream.lane->request, stream.index});
     return;
   }
   ++stream.wire->entered;
@@ -66,7 +67,7 @@ inline void Stations::ask(Nic& nic, Stream& stream, std::int64_t now) {
   const WaitingPacket waiting{now + transmit_latency_, stream.lane->wire_ordinal, stream.lane->wire,
                               stream.index};
   if (transmit_latency_ > 0) return nic.data.push(waiting);
-  wait_in(nic.data, nic.standing_data, waiting);
+  wait_in(nic.data, waiting);
 }
 
 // Over a wire of the network, from the buffer before it into the one behind.
@@ -233,7 +234,8 @@ void Stations::step_up(Nic& nic, std::int64_t end) {
 // As far as they are plain.
 void Stations::leave_up_plainly(Nic& nic, std::int64_t end) {
   ServingLink up(*nic.up);
-  ServingLink answer(nic.answer != nullptr ? *nic.answer : *nic.up);
+  std::optional<ServingLink> answer;
+  if (nic.answer != nullptr) answer.emplace(*nic.answer);
   streams_.clear();
   while (true) {
     const bool writes = nic.writes.before(nic.requests);
@@ -246,7 +248,7 @@ void Stations::leave_up_plainly(Nic& nic, std::int64_t end) {
     if (writes) {
       write(nic, first, up, start);
     } else {
-      read(nic, known_stream(first.message), up, answer, start);
+      read(nic, known_stream(first.message), up, *answer, start);
     }
     ring.drop();
   }

@@ -9,27 +9,21 @@
 
 namespace gradhaul {
 
-// When the first that waits in a ring and is no plain packet may start: those before it take their
-// time.
+// When what is ready before a link at `ready` may start, behind so many plain packets at the head
+// of a ring: they take their time.
+std::int64_t Stations::start_behind(std::int64_t plain, const WaitingRing& ring, std::int64_t ready,
+                                    const LinkState& link, std::int64_t now) const {
+  const std::int64_t idle = std::max(now, link.free);
+  if (plain == 0) return std::max(ready, idle);
+  const std::int64_t time = plain_[static_cast<std::size_t>(ring.front().hop)].time;
+  return std::max(ready, idle + plain * time);
+}
+
+// When the first that waits in a ring and is no plain packet may start.
 std::int64_t Stations::special_start(const WaitingRing& ring, const LinkState& link,
                                      std::int64_t now) const {
   const std::int64_t before = ring.before_special();
-  if (before < 0) return INT64_MAX;
-  const std::int64_t idle = std::max(now, link.free);
-  if (before == 0) return std::max(ring.ready(), idle);
-  const std::int64_t time = plain_[static_cast<std::size_t>(ring.front().hop)].time;
-  return std::max(ring[before].ready, idle + before * time);
-}
-
-// When what is ready before the same link at `ready` may start.
-std::int64_t Stations::start_behind(const WaitingRing& ring, std::int64_t ready,
-                                    const LinkState& link, std::int64_t now) const {
-  if (ready == INT64_MAX) return ready;
-  const std::int64_t before = ring.before(ready);
-  const std::int64_t idle = std::max(now, link.free);
-  if (before == 0) return std::max(ready, idle);
-  const std::int64_t time = plain_[static_cast<std::size_t>(ring.front().hop)].time;
-  return std::max(ready, idle + before * time);
+  return before < 0 ? INT64_MAX : start_behind(before, ring, ring[before].ready, link, now);
 }
 
 // What is not a plain packet is seen some time after it starts, and a NIC that goes on to the next
@@ -38,10 +32,11 @@ std::int64_t Stations::quiet_of(const Nic& nic, std::int64_t now) const {
   const auto after = [](std::int64_t start, std::int64_t later) {
     return start == INT64_MAX ? start : start + later;
   };
-  const std::int64_t out =
-      std::min(start_behind(nic.data, std::min(nic.credits.ready(), nic.acknowledgements.ready()),
-                            *nic.out, now),
-               special_start(nic.data, *nic.out, now));
+  std::int64_t out = special_start(nic.data, *nic.out, now);
+  const std::int64_t others = std::min(nic.credits.ready(), nic.acknowledgements.ready());
+  if (others != INT64_MAX) {
+    out = std::min(out, start_behind(nic.data.before(others), nic.data, others, *nic.out, now));
+  }
   std::int64_t quiet = std::min({nic.wake, after(out, crossing_), next_unlike(nic, now)});
   if (nic.up != nullptr) {
     quiet = std::min({quiet, after(special_start(nic.requests, *nic.up, now), reading_),

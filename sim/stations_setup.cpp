@@ -206,9 +206,9 @@ void Stations::add_lane(FlowId request, FlowId completion, FlowId wire, FlowId w
   if (reads) {
     add_reads(lane, request, completion, carrying);
   } else {
-    leaves.sent = leaves.packets = 1;
-    if (completion != kNone) leaves.sent = 2;
-    if (completion != kNone) leaves.delivered = 1;
+    leaves.packets = 1;
+    leaves.delivered = completion != kNone ? 1 : 0;
+    leaves.sent = completion != kNone ? 2 : 1;
   }
   // On to the GPU at once: another flow.
   PlainHop& there = plain_[static_cast<std::size_t>(last)];

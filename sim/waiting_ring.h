@@ -60,14 +60,14 @@ class WaitingRing {
   WaitingPacket pop() {
     const WaitingPacket first = waiting_.front();
     specials_ -= first.packet != kNone;
-    waiting_.pop();
-    ready_ = empty() ? INT64_MAX : front().ready;
+    drop();
     return first;
   }
-  // In order, but behind the first `standing` of those that wait here.
-  void push_after(std::int64_t standing, const WaitingPacket& added) {
+  // In order, but behind all that waited here at the last stand().
+  void stand() { standing_ = size(); }
+  void push_after_standing(const WaitingPacket& added) {
     push_behind(added);
-    sort_in(standing);
+    sort_in(standing_);
   }
   // Behind all that wait here.
   void push_behind(const WaitingPacket& added) {
@@ -76,11 +76,9 @@ class WaitingRing {
     waiting_.push(added);
   }
   void push(const WaitingPacket& added) {
-    specials_ += added.packet != kNone;
-    if (waiting_.empty()) ready_ = added.ready;
     const bool sorted =
         waiting_.empty() || waiting_.back().ready < added.ready || !earlier(added, waiting_.back());
-    waiting_.push(added);
+    push_behind(added);
     if (!sorted) sort_in(0);  // hardly ever
   }
 
@@ -98,6 +96,7 @@ class WaitingRing {
 
   std::int64_t ready_ = INT64_MAX;
   std::int64_t specials_ = 0;
+  std::int64_t standing_ = 0;
   GrowingRing<WaitingPacket> waiting_;
 };
 
