@@ -9,6 +9,7 @@
 #include "core/cluster.h"
 #include "core/prediction_request.h"
 #include "core/result.h"
+#include "core/topology_size.h"
 
 namespace gradhaul::examples {
 
@@ -172,6 +173,22 @@ inline CongestionControl quick_dcqcn() {
   control.additive_increase = BitRate{200'000'000};
   control.hyper_increase = control.least_rate = BitRate{1'000'000'000};
   return control;
+}
+
+// Pairs of one node each over TCP: copies to and from host memory take what a driver's and a DRAM's
+// do. `mtu`: payload of a packet.
+inline Cluster sockets_cluster(int nodes, BitRate link, Bytes mtu, const TcpSettings& tcp = {}) {
+  Cluster cluster = paired_cluster(nodes, 1);
+  cluster.node.gpu.copy_setup = 6_us;
+  cluster.node.host_memory_latency = 90_ns;
+  cluster.node.host_memory_bandwidth = 200_GBps;
+  Network& network = cluster.network;
+  network.kind = NetworkKind::kEthernet;
+  network.link = link;
+  network.mtu = mtu;
+  network.topology = size_topology(network, nodes, 1).topology;
+  network.tcp = tcp;
+  return cluster;
 }
 
 }  // namespace gradhaul::examples

@@ -23,19 +23,7 @@ constexpr double kReceive = kAggregate / 7.5e3 + 2.5 + 0.2 + 7 * 0.15;
 // And a wire of 100 Gb/s to carry it.
 constexpr double kWire = 7 * (kPacket + 90) / 12.5e3;
 
-Cluster tcp_cluster(int nodes) {
-  Cluster cluster = paired_cluster(nodes, 1);
-  cluster.node.gpu.copy_setup = 6_us;
-  cluster.node.host_memory_latency = 90_ns;
-  cluster.node.host_memory_bandwidth = 200_GBps;
-  Network& network = cluster.network;
-  network.kind = NetworkKind::kEthernet;
-  network.link = 100_Gbps;
-  network.mtu = {kPacket};
-  network.topology = size_topology(network, nodes, 1).topology;
-  network.tcp = TcpSettings{};
-  return cluster;
-}
+Cluster tcp_cluster(int nodes) { return sockets_cluster(nodes, 100_Gbps, {kPacket}); }
 
 BackgroundTraffic pair_of(int from, int to, double load) {
   BackgroundTraffic traffic;

@@ -18,20 +18,10 @@ namespace {
 using namespace examples;  // NOLINT(google-build-using-namespace)
 
 Cluster tcp_cluster(int nodes, BitRate link, std::int64_t mtu, int sockets = 1, int cores = 1) {
-  Cluster cluster = paired_cluster(nodes, 1);
-  cluster.node.gpu.copy_setup = 6_us;
-  cluster.node.host_memory_latency = 90_ns;
-  cluster.node.host_memory_bandwidth = 200_GBps;
-  Network& network = cluster.network;
-  network.kind = NetworkKind::kEthernet;
-  network.link = link;
-  network.mtu = {mtu - kTcpIpHeaders.count};
-  network.topology = size_topology(network, nodes, 1).topology;
   TcpSettings tcp;
   tcp.sockets = sockets;
   tcp.cores = cores;
-  network.tcp = tcp;
-  return cluster;
+  return sockets_cluster(nodes, link, {mtu - kTcpIpHeaders.count}, tcp);
 }
 
 PredictionRequest request_by(Fidelity fidelity, const Cluster& cluster, Bytes size) {
