@@ -125,6 +125,7 @@ class Stations {
     PlainHop* request = nullptr;
     PlainHop* completion = nullptr;
     PlainHop* wire = nullptr;
+    std::int64_t left = 0;  // plain packets to ask for
   };
   struct Wire {
     LinkId link = kNoLink;

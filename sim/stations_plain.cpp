@@ -55,7 +55,7 @@ void Stations::transmit(Nic& nic, std::int64_t now) {
   }
 }
 
-inline void Stations::ask(Nic& nic, Stream& stream, std::int64_t now) {
+[[gnu::always_inline]] inline void Stations::ask(Nic& nic, Stream& stream, std::int64_t now) {
   stream.message->asked += packet_payload_;
   if (stream.request != nullptr) {
     ++stream.request->entered;
@@ -71,8 +71,9 @@ inline void Stations::ask(Nic& nic, Stream& stream, std::int64_t now) {
 }
 
 // Over a wire of the network, from the buffer before it into the one behind.
-inline void Stations::pass_on(const WaitingPacket& plain, PlainHop& form, const PlainWay& way,
-                              ServingLink& serving, WireCredits& taken, std::int64_t start) {
+[[gnu::always_inline]] inline void Stations::pass_on(const WaitingPacket& plain, PlainHop& form,
+                                                     const PlainWay& way, ServingLink& serving,
+                                                     WireCredits& taken, std::int64_t start) {
   const std::int64_t serialisation = serving.serve(form, start);
   if (plain.ingress_units > 0) release(plain.ingress, plain.ingress_units, start + serialisation);
   taken.take(start, form.credits);
@@ -133,32 +134,32 @@ void Stations::leave_plainly(Nic& nic, std::int64_t end) {
   streams_.clear();
   for (const std::int32_t pair : sender.active) {
     streams_.push_back(stream_of(transport_.queue_pairs_[static_cast<std::size_t>(pair)].head));
+    streams_.back().left = plain_left(*streams_.back().message);
   }
   LinkState& out = *nic.out;
   const std::int64_t others = std::min(nic.credits.ready(), nic.acknowledgements.ready());
   const std::int64_t payload = packet_payload_;
   const std::int64_t fits = streams_.empty() ? INT64_MIN : sender.buffer - payload;
   std::int64_t buffered = sender.buffered;
-  std::size_t turn = 0;
+  Stream* const last = streams_.data() + streams_.size();
+  Stream* next = streams_.data();
   const auto ask_for_next = [&](std::int64_t ready, std::int64_t start) {
     if (out.backlog_since < 0 && ready < start) out.backlog_since = ready;
     buffered -= payload;
     while (buffered <= fits || (buffered <= 0 && fits != INT64_MIN)) {
-      Stream& next = streams_[turn];
-      GRADHAUL_ASSERT(plain_left(*next.message) > 0, "windows end before what is not plain");
+      GRADHAUL_ASSERT(next->left > 0, "windows end before what is not plain");
+      --next->left;
       buffered += payload;
-      ask(nic, next, start);
-      if (++turn == streams_.size()) turn = 0;
+      ask(nic, *next, start);
+      if (++next == last) next = streams_.data();
     }
     note_backlog(out, std::min(nic.data.ready(), others), start);
   };
   cross_all(nic.data, out, credits_[static_cast<std::size_t>(nic.links.out)], end, others,
             ask_for_next);
   sender.buffered = buffered;
-  if (turn > 0) {
-    std::rotate(sender.active.begin(), sender.active.begin() + static_cast<std::ptrdiff_t>(turn),
-                sender.active.end());
-  }
+  std::rotate(sender.active.begin(), sender.active.begin() + (next - streams_.data()),
+              sender.active.end());
 }
 
 void Stations::step_out(Nic& nic, std::int64_t end) {
@@ -173,8 +174,8 @@ void Stations::step_out(Nic& nic, std::int64_t end) {
 }
 
 // The request starts, and all that follows up to the packet's being ready before the wire.
-inline void Stations::read(Nic& nic, Stream& stream, ServingLink& up, ServingLink& answer,
-                           std::int64_t start) {
+[[gnu::always_inline]] inline void Stations::read(Nic& nic, Stream& stream, ServingLink& up,
+                                                  ServingLink& answer, std::int64_t start) {
   const std::int64_t asking = up.serve(*stream.request, start);
   nic.requests_under_way.take(start, stream.request->units, asking);
 
@@ -194,8 +195,8 @@ inline void Stations::read(Nic& nic, Stream& stream, ServingLink& up, ServingLin
 }
 
 // Into the GPU's memory. Nobody waits for it.
-inline void Stations::write(Nic& nic, const WaitingPacket& plain, ServingLink& up,
-                            std::int64_t start) {
+[[gnu::always_inline]] inline void Stations::write(Nic& nic, const WaitingPacket& plain,
+                                                   ServingLink& up, std::int64_t start) {
   PlainHop& form = plain_[static_cast<std::size_t>(plain.hop)];
   const std::int64_t serialisation = up.serve(form, start);
   if (!nic.writes_under_way.leaves_out()) {

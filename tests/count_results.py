@@ -17,7 +17,7 @@ def count(path):
             skipped += 1
         else:
             failed += 1
-            print(f"== FAILED: {case.get('name')}", file=sys.stderr)
+            print(f"FAILED: {case.get('name')} ({path})", file=sys.stderr)
     return passed, failed, skipped
 
 

@@ -23,17 +23,21 @@ for argument in "$@"; do
 done
 
 passed=0 failed=0 skipped=0
+# What failed is told at the end, where it is looked for.
+failures=$(mktemp)
+trap 'rm -f "$failures"' EXIT
 
 # A step that tests depend on counts as one failed test where it fails.
 broken() {
   say "FAILED: $*"
+  echo "FAILED: $*" >>"$failures"
   failed=$((failed + 1))
 }
 
 # count FILE: adds what ctest's JUnit report says.
 count() {
   local counts
-  counts=$(python3 tests/count_results.py "$1") || {
+  counts=$(python3 tests/count_results.py "$1" 2>>"$failures") || {
     broken "no report of the tests in $1"
     return
   }
@@ -68,6 +72,7 @@ run_guest() {
   }
   passed=$((passed + BASH_REMATCH[1]))
   failed=$((failed + BASH_REMATCH[2]))
+  grep '^FAILED ' "$log" >>"$failures"
   skipped=$((skipped + BASH_REMATCH[3]))
 }
 
@@ -78,5 +83,6 @@ if install_missing "${build_packages[@]}" "${test_packages[@]}"; then
 else
   broken "installing packages"
 fi
+cat "$failures"
 echo "$passed passed, $failed failed, $skipped skipped"
 ((failed == 0 && passed > 0))
