@@ -24,13 +24,13 @@ class WireCredits {
     until_back_ = until_back;
   }
   bool watched() const { return window_ > 0; }
-  void take(std::int64_t now, std::int64_t units) {
+  [[gnu::always_inline]] void take(std::int64_t now, std::int64_t units) {
     if (window_ == 0) return;
     taken_ += units;
     append(takes_, now, units);
   }
   // What took them leaves the far end's buffer.
-  void leave(std::int64_t time, std::int64_t units) {
+  [[gnu::always_inline]] void leave(std::int64_t time, std::int64_t units) {
     if (window_ > 0) append(returns_, time + until_back_, units);
   }
   // Once all has been told that is given back before any credit that has been taken.
@@ -54,7 +54,8 @@ class WireCredits {
     std::int64_t next;   // if the steps go on
   };
 
-  static void append(std::vector<Changes>& changes, std::int64_t time, std::int64_t units) {
+  [[gnu::always_inline]] static void append(std::vector<Changes>& changes, std::int64_t time,
+                                            std::int64_t units) {
     if (!changes.empty() && changes.back().units == units) {
       Changes& last = changes.back();
       if (last.next == time) {
@@ -62,6 +63,14 @@ class WireCredits {
         last.next += last.step;
         return;
       }
+    }
+    append_unlike(changes, time, units);
+  }
+  // Where the steps do not go on.
+  [[gnu::noinline]] static void append_unlike(std::vector<Changes>& changes, std::int64_t time,
+                                              std::int64_t units) {
+    if (!changes.empty() && changes.back().units == units) {
+      Changes& last = changes.back();
       if (last.count == 1 && time >= last.first) {
         last.step = time - last.first;
         last.count = 2;
@@ -130,35 +139,68 @@ class TrainCredits {
   }
   // Those need not be told of.
   bool leaves_out() const { return left_out_ > 0 || window_ == 0; }
-  void take(std::int64_t now, std::int64_t units, std::int64_t time) {
+  [[gnu::always_inline]] void take(std::int64_t now, std::int64_t units, std::int64_t time) {
     if (window_ == 0) return;
     // In place of as much of those that are left out.
     if (left_out_ > 0) units = std::max<std::int64_t>(0, units - time * plain_units_ / plain_time_);
     if (units == 0) return;
-    trains_.push({now + loop_, time, units});
+    const std::int64_t first = now + loop_;
+    if (!trains_.empty() && trains_.back().next == first && trains_.back().like(units, time)) {
+      ++trains_.back().count;
+      trains_.back().next += trains_.back().step;
+    } else {
+      append_unlike(first, units, time);
+    }
     under_way_ += units;
     if (under_way_ > most()) look(now);
   }
 
  private:
-  struct Train {
-    std::int64_t first;  // ps: when its first credit is back
-    std::int64_t time;   // ps, in which the others follow
-    std::int64_t units;
+  // That follow each other in equal steps.
+  struct Trains {
+    std::int64_t first;  // ps: when the first one's first credit is back
+    std::int64_t step;
+    std::int64_t count;
+    std::int64_t next;   // if the steps go on
+    std::int64_t units;  // of each
+    std::int64_t time;   // ps, in which the others of a train follow its first
+
+    bool like(std::int64_t other_units, std::int64_t other_time) const {
+      return units == other_units && time == other_time;
+    }
   };
+  // Where the steps do not go on.
+  [[gnu::noinline]] void append_unlike(std::int64_t first, std::int64_t units, std::int64_t time) {
+    if (!trains_.empty() && trains_.back().count == 1 && trains_.back().like(units, time)) {
+      Trains& last = trains_.back();
+      last.step = first - last.first;
+      last.count = 2;
+      last.next = first + last.step;
+      return;
+    }
+    trains_.push({first, 0, 1, INT64_MIN, units, time});
+  }
   // What is back only counts once it matters.
-  void look(std::int64_t now) {
-    while (!trains_.empty() && trains_.front().first + trains_.front().time <= now) {
-      under_way_ -= trains_.front().units;
+  [[gnu::noinline]] void look(std::int64_t now) {
+    while (!trains_.empty()) {
+      Trains& oldest = trains_.front();
+      const std::int64_t since = now - oldest.time - oldest.first;  // the first was back in whole
+      if (since < 0) break;
+      const std::int64_t back =
+          oldest.step == 0 ? oldest.count : std::min(oldest.count, since / oldest.step + 1);
+      under_way_ -= back * oldest.units;
+      oldest.count -= back;
+      oldest.first += back * oldest.step;
+      if (oldest.count > 0) break;
       trains_.pop();
     }
-    if (under_way_ - back(now) > most()) throw CreditsRanOut{};
+    if (under_way_ - partly_back(now) > most()) throw CreditsRanOut{};
   }
   std::int64_t most() const { return window_ - left_out_; }
   // Of the oldest train, the only one that may partly be back.
-  std::int64_t back(std::int64_t now) const {
+  std::int64_t partly_back(std::int64_t now) const {
     if (trains_.empty() || trains_.front().first > now) return 0;
-    const Train& oldest = trains_.front();
+    const Trains& oldest = trains_.front();
     return (now - oldest.first) * oldest.units / oldest.time + 1;
   }
 
@@ -168,7 +210,7 @@ class TrainCredits {
   std::int64_t left_out_ = 0;  // of the window, for those that are not told of; 0: all are
   std::int64_t plain_units_ = 0;
   std::int64_t plain_time_ = 1;
-  GrowingRing<Train> trains_;
+  GrowingRing<Trains> trains_;
 };
 
 }  // namespace gradhaul

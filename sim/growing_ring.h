@@ -17,10 +17,11 @@ class GrowingRing {
   T& front() { return at(head_); }
   const T& front() const { return at(head_); }
   T& operator[](std::int64_t i) { return at(head_ + static_cast<std::uint64_t>(i)); }
+  T& back() { return at(tail_ - 1); }
   const T& back() const { return at(tail_ - 1); }
   const T& operator[](std::int64_t i) const { return at(head_ + static_cast<std::uint64_t>(i)); }
   void pop() { ++head_; }
-  void push(const T& added) {
+  [[gnu::always_inline]] void push(const T& added) {
     if (tail_ - head_ > mask_) grow();
     at(tail_++) = added;
   }
@@ -28,7 +29,7 @@ class GrowingRing {
  private:
   T& at(std::uint64_t i) { return slots_[i & mask_]; }
   const T& at(std::uint64_t i) const { return slots_[i & mask_]; }
-  void grow() {
+  [[gnu::noinline]] void grow() {
     std::vector<T> larger(2 * slots_.size());
     for (std::uint64_t i = head_; i < tail_; ++i) larger[i - head_] = at(i);
     tail_ -= head_;

@@ -33,7 +33,7 @@ class ServingLink {
   std::int64_t free() const { return free_; }
   std::int64_t last_start() const { return digest_.last_start; }
   // A packet from `start` on; for how long.
-  std::int64_t serve(PlainHop& form, std::int64_t start) {
+  [[gnu::always_inline]] std::int64_t serve(PlainHop& form, std::int64_t start) {
     const std::int64_t carry = form.remainder + (free_ == start ? carry_ : 0);
     const bool full = carry >= form.full_carry;
     const std::int64_t serialisation = form.time + (full ? 1 : 0);

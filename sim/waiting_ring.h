@@ -53,7 +53,7 @@ class WaitingRing {
     return place;
   }
   // The first, which is a plain packet, has been seen to.
-  void drop() {
+  [[gnu::always_inline]] void drop() {
     waiting_.pop();
     ready_ = empty() ? INT64_MAX : front().ready;
   }
@@ -70,12 +70,12 @@ class WaitingRing {
     sort_in(standing_);
   }
   // Behind all that wait here.
-  void push_behind(const WaitingPacket& added) {
+  [[gnu::always_inline]] void push_behind(const WaitingPacket& added) {
     specials_ += added.packet != kNone;
     if (waiting_.empty()) ready_ = added.ready;
     waiting_.push(added);
   }
-  void push(const WaitingPacket& added) {
+  [[gnu::always_inline]] void push(const WaitingPacket& added) {
     const bool sorted =
         waiting_.empty() || waiting_.back().ready < added.ready || !earlier(added, waiting_.back());
     push_behind(added);
@@ -83,7 +83,7 @@ class WaitingRing {
   }
 
  private:
-  void sort_in(std::int64_t standing) {
+  [[gnu::noinline]] void sort_in(std::int64_t standing) {
     std::int64_t place = size() - 1;
     for (; place > standing && earlier(waiting_[place], waiting_[place - 1]); --place) {
       std::swap(waiting_[place], waiting_[place - 1]);
