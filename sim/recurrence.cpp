@@ -68,9 +68,16 @@ bool Recurrence::due() {
 
 void Recurrence::describe() {
   words_.begin(run_.engine.now());
+  described_ = false;
   run_.engine.append_state(words_);
   run_.kernels.append_state(words_);
   run_.memory.append_state(words_);
+  if (!timing_tells_) describe_rest();
+}
+
+void Recurrence::describe_rest() {
+  if (described_) return;
+  described_ = true;
   for (const auto& rank : run_.ranks) rank->append_state(words_.words());
   run_.transport.append_state(words_);
 }
@@ -108,7 +115,10 @@ void Recurrence::set_stride() {
 // Where a watched state is back, the longer period first.
 void Recurrence::skip(std::uint64_t hash, std::int64_t limit) {
   for (std::size_t i = 0; i < watches_.size(); ++i) {
-    if (!recurs(watches_[i], hash)) continue;
+    if (hash != watches_[i].hash) continue;
+    describe_rest();
+    if (words_.words() != watches_[i].words) timing_tells_ = false;
+    if (!recurs(watches_[i])) continue;
     close_all_after(i + 1);
     const std::int64_t times = repetitions(watches_.back(), limit);
     if (times > 0) {
@@ -135,6 +145,7 @@ void Recurrence::watch(std::uint64_t hash) {
 }
 
 void Recurrence::open(std::uint64_t hash, std::int64_t period) {
+  describe_rest();
   Watch watch;
   watch.hash = hash;
   watch.words = words_.words();
@@ -149,9 +160,8 @@ void Recurrence::open(std::uint64_t hash, std::int64_t period) {
   watches_.push_back(std::move(watch));
 }
 
-bool Recurrence::recurs(const Watch& watch, std::uint64_t hash) const {
-  return hash == watch.hash && words_.words() == watch.words &&
-         run_.engine.continues_like(watch.engine);
+bool Recurrence::recurs(const Watch& watch) const {
+  return words_.words() == watch.words && run_.engine.continues_like(watch.engine);
 }
 
 std::int64_t Recurrence::repetitions(const Watch& watch, std::int64_t limit) const {
@@ -176,6 +186,7 @@ void Recurrence::repeat(const Watch& watch, std::int64_t times) {
 
 // Gives the chains their past back, `times` more periods later.
 void Recurrence::close_last(std::int64_t times) {
+  describe_rest();
   const Watch& watch = watches_.back();
   const std::vector<std::int32_t>& chains = words_.chains();
   std::vector<ChainHistory> histories;

@@ -7,10 +7,10 @@
 // counters, digests, and the parts of every critical path.
 //
 // Looks when one lane of one rank finishes a step, and in between as long as that finds anything.
-// The first time that a state's hash is seen
-// again only says that it may recur; the state is then kept in full, and what is added up until it
-// comes back is compared word by word before anything is skipped. Two such watches may be open, one
-// for a long period (a step) around one for a short (a slice) that recurs within it.
+// The first time that a state's hash is seen again (of links, kernels and memory, which nearly
+// always tell) only says that it may recur; the state is then kept in full, and what is added up
+// until it comes back is compared word by word before anything is skipped. Two such watches may be
+// open, one for a long period (a step) around one for a short (a slice) that recurs within it.
 //
 // Chains of blame are cut at the beginning of a watch, so that at its end each tells which chain it
 // continues and what was added. That map to its n-th power is what n repetitions do.
@@ -71,12 +71,13 @@ class Recurrence {
   };
 
   void describe();
+  void describe_rest();
   void set_stride();
   void skip(std::uint64_t hash, std::int64_t limit);
   void watch(std::uint64_t hash);
   std::int64_t place() const;
   void open(std::uint64_t hash, std::int64_t period);
-  bool recurs(const Watch& watch, std::uint64_t hash) const;
+  bool recurs(const Watch& watch) const;
   std::int64_t repetitions(const Watch& watch, std::int64_t limit) const;
   void repeat(const Watch& watch, std::int64_t times);
   void close_last(std::int64_t times);
@@ -92,6 +93,8 @@ class Recurrence {
   std::int64_t fruitless_ = 0;  // looks since something was skipped
   bool ended_ = false;
   StateWords words_;
+  bool described_ = false;    // else of the engine, the kernels and the memory alone
+  bool timing_tells_ = true;  // that hash is enough to see that a state may recur
   std::map<std::uint64_t, std::int64_t>
       seen_;                    // state's hash, and the place where it was last seen
   std::vector<Watch> watches_;  // at most two, the longer first
