@@ -97,6 +97,14 @@ class WorldDrawer {
       network.topology = size_topology(network, cluster().nodes, cluster().node.nic_count).topology;
       if (has_drawn("adaptive", 4)) network.routing = Routing::kAdaptive;
       if (roce && has_drawn("spray", 4)) network.routing = Routing::kSpray;
+    } else if (cluster().nodes >= 3 && has("ring of leaves", 3)) {
+      const std::array ways{RingWay::kShortest, RingWay::kClockwise, RingWay::kUpDown};
+      network.topology = {};
+      network.topology.kind = TopologyKind::kRing;
+      network.topology.switch_ports = 16;
+      network.topology.leaves = cluster().nodes;
+      network.topology.way = ways[static_cast<std::size_t>(draws_.below(3))];
+      network.topology = size_topology(network, cluster().nodes, cluster().node.nic_count).topology;
     }
     if (has("slow link", 5)) {
       cluster().faults.links = {{"node1.nic0", BitRate{20'000'000'000}, {}, {}}};
@@ -249,35 +257,14 @@ TEST(RandomMechanismsTogether, MeetEachOther) {
       continue;
     }
   }
-  for (const char* name : {"straggler",
-                           "TCP",
-                           "RoCE",
-                           "leaves",
-                           "adaptive",
-                           "spray",
-                           "slow link",
-                           "DCQCN",
-                           "dropping",
-                           "storm",
-                           "PFC off",
-                           "staging",
-                           "ACS",
-                           "IOMMU",
-                           "strict ordering",
-                           "far thread",
-                           "thread",
-                           "interrupts",
-                           "registration",
-                           "flush",
-                           "BlueFlame",
-                           "message rate",
-                           "queue pair rate",
-                           "contexts",
-                           "bit errors",
-                           "link down",
-                           "late receives",
-                           "few receives",
-                           "lines"}) {
+  for (const char* name : {"straggler",      "TCP",        "RoCE",         "leaves",
+                           "ring of leaves", "adaptive",   "spray",        "slow link",
+                           "DCQCN",          "dropping",   "storm",        "PFC off",
+                           "staging",        "ACS",        "IOMMU",        "strict ordering",
+                           "far thread",     "thread",     "interrupts",   "registration",
+                           "flush",          "BlueFlame",  "message rate", "queue pair rate",
+                           "contexts",       "bit errors", "link down",    "late receives",
+                           "few receives",   "lines"}) {
     EXPECT_GE(met[name], 4) << name;
   }
   EXPECT_GT(without_draws, 60);
