@@ -183,6 +183,9 @@ class Reckoning {
     }
     const Topology& topology = cluster_.network.topology;
     const bool ring = topology.kind == TopologyKind::kRing;
+    if (ring && topology.way != RingWay::kShortest) {
+      offer(Knob::kRingWay, path_.busy("network") + path_.at("credits", "network"), "network");
+    }
     if (!spread && !ring && topology.leaves > 1 && topology.uplinks_per_leaf > 1) {
       offer(Knob::kAdaptiveRouting, path_.busy("network") + path_.at("credits", "network"),
             "network");

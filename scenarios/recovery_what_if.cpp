@@ -28,6 +28,18 @@ WhatIf adaptive_routing(const Network& network) {
                 "cluster.network.routing=adaptive", obstacle);
 }
 
+// Where buffers would wait for each other in a circle, the run says so, and by which.
+WhatIf shortest_way(const Topology& topology) {
+  std::string obstacle;
+  if (topology.kind != TopologyKind::kRing) {
+    obstacle = "the leaf switches are not cabled in a ring";
+  } else if (topology.way == RingWay::kShortest) {
+    obstacle = "each packet takes the way over fewer cables already";
+  }
+  return turned(Knob::kRingWay, "each packet by the way round the ring that has fewer cables",
+                "cluster.network.topology.way=shortest", obstacle);
+}
+
 WhatIf more_uplinks(const Network& network) {
   const Topology& topology = network.topology;
   if (topology.kind == TopologyKind::kRing) {
@@ -55,6 +67,8 @@ std::optional<WhatIf> recovery_what_if(Knob knob, const Scenario& scenario) {
       return made_lossless(scenario);
     case Knob::kMoreUplinks:
       return more_uplinks(cluster.network);
+    case Knob::kRingWay:
+      return shortest_way(cluster.network.topology);
     case Knob::kAdaptiveRouting:
       return adaptive_routing(cluster.network);
     case Knob::kPlacement: {

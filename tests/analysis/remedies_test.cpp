@@ -113,6 +113,16 @@ TEST(Remedies, KnowOtherWays) {
   EXPECT_THAT(meeting.knobs(), Not(Contains(Knob::kAdaptiveRouting)));
 }
 
+TEST(Remedies, KnowTheShorterWayRoundARing) {
+  Case round("leaf0-leaf1", {{"leaf0-leaf1", "busy", 900_us}, {"", "latency", 100_us}});
+  round.cluster.network.topology.way = RingWay::kUpDown;
+  EXPECT_THAT(round.knobs(), Not(Contains(Knob::kRingWay)));
+  round.cluster.network.topology.kind = TopologyKind::kRing;
+  EXPECT_THAT(round.knobs(), Contains(Knob::kRingWay));
+  round.cluster.network.topology.way = RingWay::kShortest;
+  EXPECT_THAT(round.knobs(), Not(Contains(Knob::kRingWay)));
+}
+
 // What sends data through the host is worth knowing as faults are, where it is in use.
 TEST(Remedies, KnowTheWayThroughTheHost) {
   Case staged("node0.sw0", {{"node0.sw0", "busy", 900_us}, {"", "starting copies", 100_us}});

@@ -96,6 +96,18 @@ TEST(WhatIf, ARingOfLeavesTakesMoreCablesAndNoAdaptiveRouting) {
               HasSubstr("one way"));
 }
 
+TEST(WhatIf, PacketsTakeTheShorterWayRoundARing) {
+  const std::string kind = "cluster.network.topology={kind: ring, leaves: 4, way: ";
+  for (const char* way : {"clockwise", "up_down"}) {
+    const Turned shorter = turned(Knob::kRingWay, {kind + way + "}"});
+    EXPECT_NE(shorter.before.cluster.network.topology.way, RingWay::kShortest);
+    EXPECT_EQ(shorter.after.cluster.network.topology.way, RingWay::kShortest);
+  }
+  EXPECT_THAT(what_if(Knob::kRingWay, good(kSmallScenario, {kind + "shortest}"}), 16).obstacle,
+              HasSubstr("already"));
+  EXPECT_THAT(what_if(Knob::kRingWay, good(kSmallScenario), 16).obstacle, HasSubstr("in a ring"));
+}
+
 TEST(WhatIf, DevicesGoOneGenerationOn) {
   const Turned devices = turned(Knob::kDevicePcie);
   EXPECT_EQ(devices.after.cluster.node.gpu.pcie, (PcieLink{6, 16}));
