@@ -107,10 +107,12 @@ std::string cycle_in_words(const Fabric& fabric, const std::vector<LinkId>& cycl
 void refuse_buffer_cycles(const Fabric& fabric, const std::vector<FlowSpec>& flows) {
   const std::vector<LinkId> cycle = buffer_cycle(fabric, flows);
   if (cycle.empty()) return;
+  const bool ring = fabric.cluster().network.topology.kind == TopologyKind::kRing;
   throw SimulationError(
       "buffers of lossless links wait for each other in a circle, in which all may come to a "
       "standstill for ever (cyclic buffer dependency): " +
-      cycle_in_words(fabric, cycle) + "; take routes that never turn up again behind a way down");
+      cycle_in_words(fabric, cycle) + "; take routes that never turn up again behind a way down" +
+      (ring ? " (cluster.network.topology.way: up_down)" : ""));
 }
 
 }  // namespace gradhaul

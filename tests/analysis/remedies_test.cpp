@@ -114,7 +114,7 @@ TEST(Remedies, KnowOtherWays) {
 }
 
 TEST(Remedies, KnowTheShorterWayRoundARing) {
-  Case round("leaf0-leaf1", {{"leaf0-leaf1", "busy", 900_us}, {"", "latency", 100_us}});
+  Case round("leaf0-spine0", {{"leaf0-spine0", "busy", 900_us}, {"", "latency", 100_us}});
   round.cluster.network.topology.way = RingWay::kUpDown;
   EXPECT_THAT(round.knobs(), Not(Contains(Knob::kRingWay)));
   round.cluster.network.topology.kind = TopologyKind::kRing;

@@ -19,6 +19,7 @@ namespace gradhaul {
 namespace {
 
 using namespace examples;  // NOLINT(google-build-using-namespace)
+using testing::AllOf;
 using testing::HasSubstr;
 
 // So many leaves of one node each, a cable between neighbours as fast as a NIC.
@@ -124,7 +125,8 @@ TEST(RingOfLeaves, IsRefusedWhereBuffersWaitInACircle) {
   for (const NetworkKind kind : {NetworkKind::kInfiniband, NetworkKind::kRoce}) {
     const Cluster shortest = ring_of(5, kind, RingWay::kShortest);
     EXPECT_EQ(refusal(gathers(shortest, {})), "");
-    EXPECT_THAT(refusal(gathers(shortest, {0, 2, 4, 1, 3})), HasSubstr(kBack));
+    EXPECT_THAT(refusal(gathers(shortest, {0, 2, 4, 1, 3})),
+                AllOf(HasSubstr(kBack), HasSubstr("cluster.network.topology.way: up_down")));
     // Data goes one cable on; what is answered, all the way round.
     EXPECT_THAT(refusal(gathers(ring_of(5, kind, RingWay::kClockwise), {})), HasSubstr(kClockwise));
     // Three are never more than one cable apart.
