@@ -21,9 +21,11 @@ class GrowingRing {
   const T& back() const { return at(tail_ - 1); }
   const T& operator[](std::int64_t i) const { return at(head_ + static_cast<std::uint64_t>(i)); }
   void pop() { ++head_; }
-  [[gnu::always_inline]] void push(const T& added) {
+  void push(const T& added) { next() = added; }
+  // What is pushed, to be written by the caller.
+  [[gnu::always_inline]] T& next() {
     if (tail_ - head_ > mask_) grow();
-    at(tail_++) = added;
+    return at(tail_++);
   }
 
  private:

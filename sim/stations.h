@@ -168,7 +168,7 @@ class Stations {
   // What is ready now has been asked for by an event, or by a packet that starts, and comes after
   // all that was asked for before at this instant: of one event, in the order of flows, as what is
   // to come does; of packets that start, in the order of asking.
-  void wait_in(WaitingRing& ring, const WaitingPacket& waiting) const {
+  [[gnu::always_inline]] void wait_in(WaitingRing& ring, const WaitingPacket& waiting) const {
     if (asks_by_event_) return ring.push_after_standing(waiting);
     ring.push_behind(waiting);
   }
@@ -199,7 +199,7 @@ class Stations {
                           std::int64_t start);
   void trace(const Packet& packet, LinkId link, std::int64_t start);
   void deliver(Packet& packet, LinkId link, std::int64_t start, std::int64_t serialisation);
-  void release(LinkId ingress, std::int64_t units, std::int64_t time) {
+  [[gnu::always_inline]] void release(LinkId ingress, std::int64_t units, std::int64_t time) {
     credits_[static_cast<std::size_t>(ingress)].leave(time, units);
   }
   std::int64_t& sequence_of(std::int32_t hop) {

@@ -65,7 +65,7 @@ class WaitingRing {
   }
   // In order, but behind all that waited here at the last stand().
   void stand() { standing_ = size(); }
-  void push_after_standing(const WaitingPacket& added) {
+  [[gnu::noinline]] void push_after_standing(const WaitingPacket& added) {
     push_behind(added);
     sort_in(standing_);
   }
@@ -73,7 +73,7 @@ class WaitingRing {
   [[gnu::always_inline]] void push_behind(const WaitingPacket& added) {
     specials_ += added.packet != kNone;
     if (waiting_.empty()) ready_ = added.ready;
-    waiting_.push(added);
+    write(waiting_.next(), added);
   }
   [[gnu::always_inline]] void push(const WaitingPacket& added) {
     const bool sorted =
@@ -89,6 +89,16 @@ class WaitingRing {
       std::swap(waiting_[place], waiting_[place - 1]);
     }
     if (place == 0) ready_ = waiting_.front().ready;
+  }
+  // Member by member: gathered on the stack first, they would be read back before they are there.
+  [[gnu::always_inline]] static void write(WaitingPacket& slot, const WaitingPacket& added) {
+    slot.ready = added.ready;
+    slot.ordinal = added.ordinal;
+    slot.hop = added.hop;
+    slot.message = added.message;
+    slot.packet = added.packet;
+    slot.ingress = added.ingress;
+    slot.ingress_units = added.ingress_units;
   }
   static bool earlier(const WaitingPacket& a, const WaitingPacket& b) {
     return a.ready != b.ready ? a.ready < b.ready : a.ordinal < b.ordinal;
