@@ -12,7 +12,7 @@ std::int64_t key_of(const TracePart& part) {
 }
 
 // With its resource `by` copies on.
-TracePart moved_part(const ChainHistory::Entry& entry, int by, const Copies& copies) {
+TracePart moved_part(const PartSums::Entry& entry, int by, const Copies& copies) {
   const auto resource = static_cast<ResourceId>(entry.key / kCauses - 1);
   return {copies.seen(resource, by), static_cast<Cause>(entry.key % kCauses), entry.ps};
 }
@@ -75,33 +75,24 @@ const char* name_of(Cause cause) {
   return "";
 }
 
-void ChainHistory::add(const Entry& entry) {
-  const auto place = std::lower_bound(entries.begin(), entries.end(), entry,
-                                      [](const Entry& a, const Entry& b) { return a.key < b.key; });
-  if (place != entries.end() && place->key == entry.key) {
-    place->ps += entry.ps;
-  } else {
-    entries.insert(place, entry);
-  }
-}
-
 void ChainHistory::follow(const ChainHistory& earlier, const Copies& copies) {
   if (earlier.copy != 0) {
-    std::vector<Entry> moved;
-    moved.swap(entries);
-    for (const Entry& entry : moved)
-      add({key_of(moved_part(entry, earlier.copy, copies)), entry.ps});
+    PartSums moved;
+    for (const PartSums::Entry& entry : sums.entries())
+      moved.add({key_of(moved_part(entry, earlier.copy, copies)), entry.ps});
+    sums = std::move(moved);
     copy = copies.plus(earlier.copy, copy);
   }
   origin = earlier.origin;
-  for (const Entry& entry : earlier.entries) add(entry);
+  sums.add(earlier.sums);
 }
 
 std::vector<TracePart> ChainHistory::parts(const Copies& copies) const {
+  const std::vector<PartSums::Entry> all = sums.sums();
   std::vector<TracePart> parts;
-  parts.reserve(entries.size());
+  parts.reserve(all.size());
   const int back = copies.minus(0, copy);
-  for (const Entry& entry : entries) parts.push_back(moved_part(entry, back, copies));
+  for (const PartSums::Entry& entry : all) parts.push_back(moved_part(entry, back, copies));
   if (back != 0) {
     std::sort(parts.begin(), parts.end(),
               [](const TracePart& a, const TracePart& b) { return key_of(a) < key_of(b); });
@@ -115,7 +106,7 @@ void Blame::free_node(ChainId id) {
   freed.holders = 0;
   // What grew large is given back; the small ones are about to be used again.
   constexpr std::size_t kSmall = 32;
-  if (freed.own.entries.capacity() > kSmall) std::vector<Entry>().swap(freed.own.entries);
+  freed.own.sums.clear(kSmall);
   free_.push_back(id);
 }
 
@@ -141,7 +132,6 @@ ChainId Blame::add_node() {
   added.holders = 1;
   added.own.origin = -1;
   added.own.copy = 0;
-  added.own.entries.clear();
   return id;
 }
 
@@ -151,17 +141,18 @@ ChainId Blame::start(std::int32_t origin) {
   return id;
 }
 
-// Takes into `id` what nothing else refers to.
+// Takes into `id` what nothing else refers to; a long past only with enough at a time to be worth
+// fetching it.
 void Blame::fold(ChainId id) {
+  constexpr std::size_t kLong = 64;
   while (node(id).past >= 0 && node(node(id).past).holders == 1) {
     const ChainId past = node(id).past;
     Node& child = node(id);
     Node& parent = node(past);
-    if (parent.own.entries.size() > child.own.entries.size()) {
-      parent.own.entries.swap(child.own.entries);
-    }
+    if (parent.own.sums.size() >= kLong && child.own.sums.size() < kLong / 2) return;
+    if (parent.own.sums.size() > child.own.sums.size()) std::swap(parent.own.sums, child.own.sums);
     // Both count from the origin.
-    for (const Entry& entry : parent.own.entries) child.own.add(entry);
+    child.own.sums.add(parent.own.sums);
     child.own.origin = parent.own.origin;
     child.past = parent.past;
     free_node(past);
@@ -180,7 +171,7 @@ ChainId Blame::extend(ChainId chain, const Trace& parts, int shift) {
     TracePart part = parts.parts[static_cast<std::size_t>(i)];
     if (part.ps == 0) continue;
     part.resource = copies_.seen(part.resource, copy);
-    added.own.add({key_of(part), part.ps});
+    added.own.sums.add({key_of(part), part.ps});
   }
   return id;
 }
@@ -201,7 +192,7 @@ ChainHistory Blame::history(ChainId chain) const {
   for (ChainId id = chain; id >= 0; id = nodes_[static_cast<std::size_t>(id)].past) {
     const ChainHistory& own = nodes_[static_cast<std::size_t>(id)].own;
     if (id == chain) all.copy = own.copy;
-    for (const Entry& entry : own.entries) all.add(entry);
+    all.sums.add(own.sums);
     all.origin = own.origin;
   }
   return all;
@@ -226,8 +217,9 @@ void Blame::set_history(ChainId chain, ChainHistory history) {
 }
 
 std::int64_t Blame::total(ChainId chain) const {
+  const ChainHistory whole = history(chain);
   std::int64_t total = 0;
-  for (const ChainHistory::Entry& entry : history(chain).entries) total += entry.ps;
+  for (const PartSums::Entry& entry : whole.sums.entries()) total += entry.ps;
   return total;
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "sim/copies.h"
+#include "sim/part_sums.h"
 #include "sim/trace_parts.h"
 
 namespace gradhaul {
@@ -22,15 +23,10 @@ using ChainId = std::int32_t;
 
 // Where a chain comes from, and the parts that were added since.
 struct ChainHistory {
-  struct Entry {
-    std::int64_t key;  // resource and cause
-    std::int64_t ps;
-  };
-  std::int32_t origin = -1;    // -1: the start of the collective; else see Blame::cut()
-  int copy = 0;                // copies (sim/copies.h) from the origin to who holds the chain now
-  std::vector<Entry> entries;  // sorted by key; resources counted from the origin
+  std::int32_t origin = -1;  // -1: the start of the collective; else see Blame::cut()
+  int copy = 0;              // copies (sim/copies.h) from the origin to who holds the chain now
+  PartSums sums;             // resources counted from the origin
 
-  void add(const Entry& entry);
   // What it comes from was itself like this.
   void follow(const ChainHistory& earlier, const Copies& copies);
   // One part per resource and cause, in the order of both; resources counted from the holder.
@@ -62,7 +58,6 @@ class Blame {
   std::size_t live() const { return nodes_.size() - free_.size(); }
 
  private:
-  using Entry = ChainHistory::Entry;
   struct Node {
     ChainId past = -1;
     std::int32_t holders = 0;  // chains and handles that refer to it

@@ -161,7 +161,7 @@ TEST(Blame, CutsChainsAndJoinsThem) {
   blame.let_go(one);
   ChainHistory history = blame.history(after);
   EXPECT_EQ(history.origin, 0);
-  ASSERT_EQ(history.entries.size(), 1U);
+  ASSERT_EQ(history.parts({}).size(), 1U);
   history.follow(before[0], {});
   blame.set_history(after, history);
   EXPECT_EQ(sums_of(blame, after), (Sums{{{1, Cause::kBusy}, 100}, {{2, Cause::kSlots}, 15}}));
