@@ -93,8 +93,8 @@ CollectiveEngine::Implementation::Implementation(const Schedule& schedule, Rank 
   state_.ends = std::move(layout.connections);
   slots_bytes_ = layout.slots_bytes;
   for (std::size_t i = 0; i < state_.ends.size(); ++i) {
-    state_.connections.push_back(
-        {SendWindow(settings.slots), ReceiveWindow(settings.slots), layout.lane_of_connection[i]});
+    state_.connections.push_back({SendWindow(settings.slots), ReceiveWindow(settings.slots),
+                                  layout.lane_of_connection[i], state_.ends[i].sends});
   }
   std::vector<std::size_t> limits(static_cast<std::size_t>(schedule.channels()), 0);
   for (const LaneLayout& lane : layout.lanes) {
@@ -148,13 +148,12 @@ void CollectiveEngine::Implementation::on_reduce_done(int channel) {
 
 void CollectiveEngine::Implementation::on_connection(const Completion& completion) {
   const ConnectionId id = completion.id;
-  GRADHAUL_ASSERT(id >= 0 && static_cast<std::size_t>(id) < state_.ends.size(),
+  GRADHAUL_ASSERT(id >= 0 && static_cast<std::size_t>(id) < state_.connections.size(),
                   "no such connection");
   const bool at_sender = completion.kind == CompletionKind::kWriteDone ||
                          completion.kind == CompletionKind::kCreditArrived;
-  GRADHAUL_ASSERT(state_.end(id).sends == at_sender,
-                  "a completion belongs to one end of a connection");
   Connection& connection = state_.connection(id);
+  GRADHAUL_ASSERT(connection.sends == at_sender, "a completion belongs to one end of a connection");
   switch (completion.kind) {
     case CompletionKind::kWriteDone:
       connection.sending.on_written();
@@ -230,7 +229,7 @@ bool CollectiveEngine::Implementation::settle(Lane& lane) {
 
 void CollectiveEngine::Implementation::start_items(Lane& lane) {
   while (lane.start.index < lane.layout.items) {
-    if (!lane.start.loaded) loader_.load(lane.layout, lane.start, ItemSide::kReceives);
+    if (!lane.start.loaded) loader_.load(lane.layout, lane.start);
     if (!may_start(lane)) return;
     if (lane.start.item.operation != Operation::kNone) post_operation(lane);
     lane.start.advance();
@@ -238,7 +237,7 @@ void CollectiveEngine::Implementation::start_items(Lane& lane) {
 }
 
 bool CollectiveEngine::Implementation::may_start(Lane& lane) {
-  const Item& item = lane.start.item;
+  const ItemOperation& item = lane.start.item;
   lane.waits_on = lane.waits_in = -1;
   if (item.operation != Operation::kNone) {
     if (!lane.has_room_for(static_cast<std::size_t>(std::max(1, item.receive_count)))) return false;
@@ -255,7 +254,7 @@ bool CollectiveEngine::Implementation::may_start(Lane& lane) {
 
 // Several receives are reduced one after the other, from the left.
 void CollectiveEngine::Implementation::post_operation(Lane& lane) {
-  const Item& item = lane.start.item;
+  const ItemOperation& item = lane.start.item;
   ReduceRequest request = requests_.of(item, lane.layout.channel);
   if (item.receive_count == 0) {
     post_reduce(lane, request, -1);
@@ -286,7 +285,7 @@ void CollectiveEngine::Implementation::post_sends(Lane& lane) {
     return;
   }
   while (lane.send.index < ready) {
-    if (!lane.send.loaded) loader_.load(lane.layout, lane.send, ItemSide::kSends);
+    if (!lane.send.loaded) loader_.load(lane.layout, lane.send);
     if (!post_item_sends(lane)) return;
     lane.send.advance();
     lane.posted_sends = 0;
@@ -295,9 +294,8 @@ void CollectiveEngine::Implementation::post_sends(Lane& lane) {
 
 // Returns whether all of them are posted. One peer without a free slot does not hold up the others.
 bool CollectiveEngine::Implementation::post_item_sends(Lane& lane) {
-  const Item& item = lane.send.item;
   bool all = true;
-  for (int i = 0; i < item.send_count; ++i) {
+  for (int i = 0; i < lane.send.send_count; ++i) {
     if ((lane.posted_sends >> i & 1U) != 0) continue;
     const ConnectionId id = lane.send.connections[static_cast<std::size_t>(i)];
     SendWindow& window = state_.connection(id).sending;
@@ -306,7 +304,7 @@ bool CollectiveEngine::Implementation::post_item_sends(Lane& lane) {
       all = false;
       continue;
     }
-    const ItemSend& send = item.sends[static_cast<std::size_t>(i)];
+    const ItemSend& send = lane.send.sends[static_cast<std::size_t>(i)];
     WriteRequest request;
     request.connection = id;
     request.source = {send.source, requests_.element() * send.span.first};
@@ -331,8 +329,8 @@ void CollectiveEngine::Implementation::finish_items(Lane& lane) {
 }
 
 bool CollectiveEngine::Implementation::finish_item(Lane& lane) {
-  if (!lane.finish.loaded) loader_.load(lane.layout, lane.finish, ItemSide::kSends);
-  const int sends = lane.finish.item.send_count;
+  if (!lane.finish.loaded) loader_.load(lane.layout, lane.finish);
+  const int sends = lane.finish.send_count;
   for (int i = 0; i < sends; ++i) {
     const ConnectionId id = lane.finish.connections[static_cast<std::size_t>(i)];
     if (!state_.connection(id).sending.can_settle()) return false;

@@ -15,7 +15,7 @@ class EngineWatch {
   // The operation of the item at lane.start is about to be posted.
   void operation(const Lane& lane, ConnectionId receive) const {
     if (observer_ == nullptr) return;
-    const ItemCursor& at = lane.start;
+    const StartCursor& at = lane.start;
     observer_->on_operation({lane.layout.channel, lane.layout.number, at.index, at.item.span},
                             receive);
   }
@@ -23,11 +23,11 @@ class EngineWatch {
   void send(const EngineState& state, const Lane& lane, int number,
             const TransportLimits& limits) const {
     if (observer_ == nullptr) return;
-    const ItemCursor& at = lane.send;
+    const SendCursor& at = lane.send;
     const auto place = static_cast<std::size_t>(number);
     const ConnectionId id = at.connections[place];
     const ObservedItem item{lane.layout.channel, lane.layout.number, at.index,
-                            at.item.sends[place].span};
+                            at.sends[place].span};
     const SendWindow& window = state.connection(id).sending;
     if (!window.has_credit()) {
       observer_->on_send_held(item, id);

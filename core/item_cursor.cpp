@@ -23,23 +23,42 @@ void drop_empty_transfers(Item& item) {
   item.send_count = kept;
 }
 
-void ItemLoader::load(const LaneLayout& lane, ItemCursor& cursor, ItemSide side) const {
-  cursor.item = schedule_.item(rank_, lane.channel, lane.number, cursor.index);
-  cursor.loaded = true;
-  Item& item = cursor.item;
+Item ItemLoader::item_at(const LaneLayout& lane, const ItemCursor& cursor) const {
+  Item item = schedule_.item(rank_, lane.channel, lane.number, cursor.index);
   drop_empty_transfers(item);
-  if (side == ItemSide::kReceives) {
-    for (int i = 0; i < item.receive_count; ++i) {
-      const ItemReceive& receive = item.receives[static_cast<std::size_t>(i)];
-      cursor.connections[static_cast<std::size_t>(i)] =
-          find(lane.receives, receive.peer, receive.stream, cursor);
-    }
-  } else {
-    for (int i = 0; i < item.send_count; ++i) {
-      const ItemSend& send = item.sends[static_cast<std::size_t>(i)];
-      cursor.connections[static_cast<std::size_t>(i)] =
-          find(lane.sends, send.peer, send.stream, cursor);
-    }
+  return item;
+}
+
+void ItemLoader::load(const LaneLayout& lane, StartCursor& cursor) const {
+  const Item item = item_at(lane, cursor);
+  cursor.item = item;
+  cursor.loaded = true;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(item.receive_count); ++i) {
+    const ItemReceive& receive = item.receives[i];
+    cursor.connections[i] = find(lane.receives, receive.peer, receive.stream, cursor);
+  }
+}
+
+void ItemLoader::load(const LaneLayout& lane, SendCursor& cursor) const {
+  const Item item = item_at(lane, cursor);
+  cursor.send_count = item.send_count;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(item.send_count); ++i) {
+    cursor.sends[i] = item.sends[i];
+  }
+  find_sends(lane, item, cursor);
+}
+
+void ItemLoader::load(const LaneLayout& lane, FinishCursor& cursor) const {
+  const Item item = item_at(lane, cursor);
+  cursor.send_count = item.send_count;
+  find_sends(lane, item, cursor);
+}
+
+void ItemLoader::find_sends(const LaneLayout& lane, const Item& item, ItemCursor& cursor) const {
+  cursor.loaded = true;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(item.send_count); ++i) {
+    const ItemSend& send = item.sends[i];
+    cursor.connections[i] = find(lane.sends, send.peer, send.stream, cursor);
   }
 }
 

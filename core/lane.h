@@ -17,7 +17,8 @@ constexpr int kMaxLanes = 64;  // of a channel: a set of them is one word
 struct Connection {
   SendWindow sending;
   ReceiveWindow receiving;
-  int lane = 0;  // index into the lanes of the rank
+  int lane = 0;        // index into the lanes of the rank
+  bool sends = false;  // as its end says, where completions look at it anyway
 };
 
 // A reduce or copy that was posted: its completion names only the stream.
@@ -41,9 +42,9 @@ struct Lane {
   }
 
   LaneLayout layout;
-  ItemCursor start;
-  ItemCursor send;
-  ItemCursor finish;
+  StartCursor start;
+  SendCursor send;
+  FinishCursor finish;
   unsigned posted_sends = 0;  // of the item at `send`, by bit
   int waits_on = -1;          // the lane whose `finish` holds up `start`, of this channel:
   int waits_in = -1;          // mostly its own
@@ -84,7 +85,7 @@ struct EngineState {
     }
     return waiting;
   }
-  bool dependency_met(const Lane& waiting, const Item& item) const {
+  bool dependency_met(const Lane& waiting, const ItemOperation& item) const {
     return !item.after || lane(channel_of(waiting, *item.after), item.after->lane).finish.index >
                               item.after->index;
   }

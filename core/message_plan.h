@@ -5,8 +5,11 @@
 // floored to whole elements; all chunks of a channel have the same number of slices, some possibly
 // empty or absent.
 
+#include <algorithm>
 #include <cstdint>
+#include <vector>
 
+#include "core/assert.h"
 #include "core/quantities.h"
 #include "core/workload.h"
 
@@ -35,22 +38,44 @@ class MessagePlan {
   // As many as a slot holds, whole ones.
   std::int64_t slot_elements() const { return slot_elements_; }
 
-  Span channel(int channel) const;
-  Span chunk(int channel, int chunk) const;
+  Span channel(int channel) const { return cut(channel).whole; }
+  Span chunk(int channel, int chunk) const {
+    GRADHAUL_ASSERT(chunk >= 0 && chunk < parts_, "no such chunk");
+    const ChannelCut& of = cut(channel);
+    return {of.whole.first + chunk * of.share + std::min<std::int64_t>(chunk, of.larger_chunks),
+            of.share + (chunk < of.larger_chunks ? 1 : 0)};
+  }
   // The same for every chunk of a channel; at least 1.
-  std::int64_t slices_per_chunk(int channel) const;
+  std::int64_t slices_per_chunk(int channel) const { return cut(channel).slices; }
   // Slice `slice` of a chunk; empty where the chunk has no more elements.
-  Span slice(int channel, int chunk, std::int64_t slice) const;
+  Span slice(int channel, int chunk, std::int64_t slice) const {
+    const Span whole = this->chunk(channel, chunk);
+    const std::int64_t length = cut(channel).slice_elements;
+    const std::int64_t begin = std::min(whole.count, slice * length);
+    return {whole.first + begin, std::min(length, whole.count - begin)};
+  }
   Bytes bytes(std::int64_t elements) const { return size_of(datatype_) * elements; }
 
  private:
-  std::int64_t slice_elements(int channel) const;
+  // Of a channel, worked out once: engines ask for slices three times a message.
+  struct ChannelCut {
+    Span whole;
+    std::int64_t share = 0;          // elements of each chunk,
+    std::int64_t larger_chunks = 0;  // of which the first so many have one more
+    std::int64_t slice_elements = 0;
+    std::int64_t slices = 0;
+  };
+  const ChannelCut& cut(int channel) const {
+    GRADHAUL_ASSERT(channel >= 0 && channel < channels_, "no such channel");
+    return cuts_[static_cast<std::size_t>(channel)];
+  }
 
   std::int64_t count_;
   DataType datatype_;
   int channels_;
   int parts_;
   std::int64_t slot_elements_;
+  std::vector<ChannelCut> cuts_;
 };
 
 }  // namespace gradhaul

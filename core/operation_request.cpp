@@ -2,7 +2,7 @@
 
 namespace gradhaul {
 
-ReduceRequest OperationRequests::of(const Item& item, int channel) const {
+ReduceRequest OperationRequests::of(const ItemOperation& item, int channel) const {
   ReduceRequest request;
   request.stream = channel;
   request.target = {Region::kOutput, element_ * item.span.first};
@@ -17,7 +17,7 @@ ReduceRequest OperationRequests::of(const Item& item, int channel) const {
   return request;
 }
 
-void OperationRequests::take_in(ReduceRequest& request, const Item& item, int number,
+void OperationRequests::take_in(ReduceRequest& request, const ItemOperation& item, int number,
                                 BufferRef received) const {
   if (item.operation == Operation::kCopy) {
     request.left = received;

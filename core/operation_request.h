@@ -15,9 +15,10 @@ class OperationRequests {
 
   Bytes element() const { return element_; }
   // With what lies in the rank's memory.
-  ReduceRequest of(const Item& item, int channel) const;
+  ReduceRequest of(const ItemOperation& item, int channel) const;
   // Then receive `number` of the item, which lies there; several are taken in from the left.
-  void take_in(ReduceRequest& request, const Item& item, int number, BufferRef received) const;
+  void take_in(ReduceRequest& request, const ItemOperation& item, int number,
+               BufferRef received) const;
 
  private:
   void divide(ReduceRequest& request) const;

@@ -35,8 +35,12 @@ Item RingSchedule::item(Rank rank, int channel, int /*lane*/, std::int64_t index
   const int n = ranks();
   const Seat& seat = this->seat(rank, channel);
 
+  int chunk = seat.position - step;
+  while (chunk < 0) chunk += n;
+
+  const Span span = plan_.slice(channel, chunk, slice);
   Item item;
-  item.span = plan_.slice(channel, (seat.position - step + 2 * n) % n, slice);
+  item.span = span;
   if (step > 0) {
     item.operation = step < n ? Operation::kReduce : Operation::kCopy;
     item.last_reduction = step == n - 1;
@@ -45,7 +49,7 @@ Item RingSchedule::item(Rank rank, int channel, int /*lane*/, std::int64_t index
   }
   if (step < 2 * n - 2) {
     item.send_count = 1;
-    item.sends[0] = {seat.next, 0, step == 0 ? Region::kInput : Region::kOutput, item.span};
+    item.sends[0] = {seat.next, 0, step == 0 ? Region::kInput : Region::kOutput, span};
   }
   if (step >= n) item.after = Dependency{0, index - n * slices};
   return item;

@@ -13,8 +13,11 @@
 // both sides can compute.
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <new>
 #include <optional>
+#include <type_traits>
 
 #include "core/communication.h"
 #include "core/memory.h"
@@ -57,7 +60,8 @@ struct LocalOperand {
   std::int64_t shift = 0;
 };
 
-struct Item {
+// What is done with what an item receives, and when it may be.
+struct ItemOperation {
   Span span;  // where the operation puts its result: elements of the output
   Operation operation = Operation::kNone;
   bool last_reduction = false;  // the result is complete: avg divides here
@@ -66,10 +70,28 @@ struct Item {
   std::int64_t left_shift = 0;
   std::optional<LocalOperand> right;  // of a reduction without receives
   int receive_count = 0;
-  int send_count = 0;
-  std::array<ItemReceive, kMaxPeersOfItem> receives{};
-  std::array<ItemSend, kMaxPeersOfItem> sends{};  // each waits for the operation of this item
   std::optional<Dependency> after;
+};
+
+// As many as are counted beside it; the others are not set to anything. Items are made several
+// times a message, and to clear them would take longer than to fill them.
+template <typename T>
+class OfPeers {
+ public:
+  T& operator[](std::size_t i) { return places()[i]; }
+  const T& operator[](std::size_t i) const { return const_cast<OfPeers*>(this)->places()[i]; }
+
+ private:
+  static_assert(std::is_aggregate_v<T> && std::is_trivially_copyable_v<T>,
+                "assigned to where it is");
+  T* places() { return std::launder(reinterpret_cast<T*>(bytes_)); }
+  alignas(T) std::byte bytes_[sizeof(T) * kMaxPeersOfItem];
+};
+
+struct Item : ItemOperation {
+  int send_count = 0;
+  OfPeers<ItemReceive> receives;
+  OfPeers<ItemSend> sends;  // each waits for the operation of this item
 };
 
 class Schedule {

@@ -9,11 +9,11 @@ namespace {
 
 std::string start_waits_for(const EngineState& state, const Lane& lane) {
   if (!lane.start.loaded) return "the start";
-  const Item& item = lane.start.item;
+  const ItemOperation& item = lane.start.item;
   for (int i = 0; i < item.receive_count; ++i) {
     const ConnectionId id = lane.start.connections[static_cast<std::size_t>(i)];
     if (!state.connection(id).receiving.has_arrival()) {
-      return "data from rank " + std::to_string(item.receives[static_cast<std::size_t>(i)].peer);
+      return "data from rank " + std::to_string(state.end(id).key.source);
     }
   }
   if (!state.dependency_met(lane, item)) {
@@ -32,12 +32,11 @@ std::string waits_for(const EngineState& state, const Lane& lane) {
   if (lane.start.index < lane.layout.items) add(start_waits_for(state, lane));
   if (!lane.operations.empty()) add("a reduction");
   if (lane.send.loaded) {
-    for (int i = 0; i < lane.send.item.send_count; ++i) {
+    for (int i = 0; i < lane.send.send_count; ++i) {
       if ((lane.posted_sends >> i & 1U) != 0) continue;
-      const SendWindow& window =
-          state.connection(lane.send.connections[static_cast<std::size_t>(i)]).sending;
-      const std::string peer =
-          std::to_string(lane.send.item.sends[static_cast<std::size_t>(i)].peer);
+      const ConnectionId id = lane.send.connections[static_cast<std::size_t>(i)];
+      const SendWindow& window = state.connection(id).sending;
+      const std::string peer = std::to_string(state.end(id).key.destination);
       add(window.has_credit() ? "an earlier write to rank " + peer : "a slot of rank " + peer);
     }
   }

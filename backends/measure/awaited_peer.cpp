@@ -12,8 +12,9 @@ std::optional<AwaitedPeer> awaited_data(const EngineState& state, const Lane& la
   if (lane.start.index >= lane.layout.items || !lane.start.loaded) return std::nullopt;
   for (int i = 0; i < lane.start.item.receive_count; ++i) {
     const auto index = static_cast<std::size_t>(i);
-    if (state.connection(lane.start.connections[index]).receiving.has_arrival()) continue;
-    const Rank peer = lane.start.item.receives[index].peer;
+    const ConnectionId id = lane.start.connections[index];
+    if (state.connection(id).receiving.has_arrival()) continue;
+    const Rank peer = state.end(id).key.source;
     return AwaitedPeer{peer, "data from rank " + std::to_string(peer) + where(lane, lane.start)};
   }
   return std::nullopt;
@@ -21,11 +22,12 @@ std::optional<AwaitedPeer> awaited_data(const EngineState& state, const Lane& la
 
 std::optional<AwaitedPeer> awaited_slot(const EngineState& state, const Lane& lane) {
   if (lane.send.index >= lane.layout.items || !lane.send.loaded) return std::nullopt;
-  for (int i = 0; i < lane.send.item.send_count; ++i) {
+  for (int i = 0; i < lane.send.send_count; ++i) {
     const auto index = static_cast<std::size_t>(i);
     const bool posted = (lane.posted_sends >> i & 1U) != 0;
-    if (posted || state.connection(lane.send.connections[index]).sending.has_credit()) continue;
-    const Rank peer = lane.send.item.sends[index].peer;
+    const ConnectionId id = lane.send.connections[index];
+    if (posted || state.connection(id).sending.has_credit()) continue;
+    const Rank peer = state.end(id).key.destination;
     return AwaitedPeer{peer,
                        "a free slot of rank " + std::to_string(peer) + where(lane, lane.send)};
   }
