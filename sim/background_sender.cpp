@@ -53,9 +53,10 @@ void BackgroundSender::post(std::size_t source, Pair& pair) {
   WriteRequest request;
   request.connection = pair.connection;
   request.length = plan_.message;
-  context_.cause = origin_;
+  CauseChain origin(context_.blame, origin_);
+  context_.cause = &origin;
   transport_.of(first_port_ + plan_.sources[source].nic).post_write(request);
-  context_.cause = kNone;
+  context_.cause = nullptr;
 }
 
 void BackgroundSender::on_completion(Rank port, const Completion& completion) {

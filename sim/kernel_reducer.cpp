@@ -107,7 +107,7 @@ void KernelReducer::post(Rank rank, const ReduceRequest& request) {
   busy_[place] += end - stream.free;
   bytes_[place] += bytes.count;
   stream.free = end;
-  const ChainId chain = context_.blame.extend(context_.cause, scratch_);
+  const ChainId chain = context_.blame.extend(context_.cause->chain(), scratch_);
   const std::int32_t index = add_operation({rank, request.stream, chain});
   context_.engine.schedule(end, static_cast<std::uint32_t>(RunEvent::kReduceDone), index,
                            port.first_stream + turns_[number]);
@@ -144,7 +144,10 @@ void KernelReducer::on_event(RunEvent /*event*/, std::int32_t index) {
   Completion completion;
   completion.kind = CompletionKind::kReduceDone;
   completion.id = done.stream;
-  context_.router.deliver(done.rank, completion, done.chain);
+  {
+    CauseChain cause(context_.blame, done.chain);
+    context_.router.deliver(done.rank, completion, cause);
+  }
   context_.blame.let_go(done.chain);
 }
 

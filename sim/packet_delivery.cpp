@@ -345,22 +345,28 @@ void PacketTransport::deliver_arrival(std::int32_t index, const Completion& comp
                     (arrived.credit ? wires.sent_as.source : wires.received_as.destination);
   if (context_.observation != nullptr && !arrived.credit) context_.observation->on_arrived(index);
   let_go(index);
-  context_.router.deliver(rank, completion, chain);
+  {
+    CauseChain cause(context_.blame, chain);
+    context_.router.deliver(rank, completion, cause);
+  }
   context_.blame.let_go(chain);
 }
 
 void PacketTransport::deliver_end(std::int32_t index, const Completion& completion) {
   const Message& ended = message(index);
-  scratch_.count = 0;
-  scratch_.add(kNoResource, Cause::kLatency, context_.engine.now() - ended.posted);
-  const ChainId chain = context_.blame.extend(ended.chain, scratch_);
+  const std::int64_t waited = context_.engine.now() - ended.posted;
+  const ChainId past = ended.chain;
+  context_.blame.hold(past);
   const WiredConnection& wires = connection_of(ended).wires;
   const Rank rank = connection_of(ended).first_port +
                     (ended.credit ? wires.received_as.destination : wires.sent_as.source);
   if (context_.observation != nullptr && !ended.credit) context_.observation->on_done(index);
   let_go(index);
-  context_.router.deliver(rank, completion, chain);
-  context_.blame.let_go(chain);
+  {
+    CauseChain cause(context_.blame, past, waited);
+    context_.router.deliver(rank, completion, cause);
+  }
+  context_.blame.let_go(past);
 }
 
 void PacketTransport::let_go(std::int32_t index) {

@@ -229,7 +229,7 @@ std::int32_t PacketTransport::add_message(std::int32_t connection, const WriteRe
                            with_flags(connection_of(added).protocol, request.length).count);
   added.data = static_cast<std::int32_t>(request.length.count);
   added.holders = 2;  // its arrival there and its end here
-  added.chain = context_.cause;
+  added.chain = context_.cause->chain();
   context_.blame.hold(added.chain);
   added.posted = context_.engine.now();
   added.trace = context_.engine.add_trace();

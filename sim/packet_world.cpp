@@ -83,33 +83,34 @@ void PacketWorld::begin(Rank rank) {
   const ChainId chain = blame_.extend(origin, parts);
   blame_.let_go(origin);
   const auto place = static_cast<std::size_t>(rank);
-  context_.cause = chain;
+  CauseChain cause(blame_, chain);
+  context_.cause = &cause;
   begun_[place] = true;
   --not_begun_;
   engine_of(rank).start(transport_->of(rank), kernels_->of(rank));
   // The kernel finds the flags of what came before it ran; what follows waited for its start.
   for (const Completion& completion : early_[place]) engine_of(rank).on_completion(completion);
   early_[place].clear();
-  context_.cause = kNone;
-  note_completion(rank, chain);
+  context_.cause = nullptr;
+  note_completion(rank, cause);
   blame_.let_go(chain);
 }
 
-void PacketWorld::deliver(Rank rank, const Completion& completion, ChainId chain) {
+void PacketWorld::deliver(Rank rank, const Completion& completion, CauseChain& cause) {
   if (!begun_[static_cast<std::size_t>(rank)]) {
     early_[static_cast<std::size_t>(rank)].push_back(completion);
     return;
   }
-  context_.cause = chain;
+  context_.cause = &cause;
   engine_of(rank).on_completion(completion);
-  context_.cause = kNone;
-  note_completion(rank, chain);
+  context_.cause = nullptr;
+  note_completion(rank, cause);
   if (recurrence_ && not_begun_ == 0 && rank == recurrence_->probe() && recurrence_->due()) {
     engine_.pause_after_instant();
   }
 }
 
-void PacketWorld::note_completion(Rank rank, ChainId chain) {
+void PacketWorld::note_completion(Rank rank, CauseChain& cause) {
   const auto place = static_cast<std::size_t>(rank);
   if (completion_times_[place] >= 0 || !engine_of(rank).complete()) return;
   if (recurrence_) recurrence_->end();
@@ -124,8 +125,8 @@ void PacketWorld::note_completion(Rank rank, ChainId chain) {
   const bool together = last_chain_ != kNone && completion_time(last_rank_) == now;
   if (together && last_rank_ < rank) return;
   if (last_chain_ != kNone) blame_.let_go(last_chain_);
-  blame_.hold(chain);
-  last_chain_ = chain;
+  last_chain_ = cause.chain();
+  blame_.hold(last_chain_);
   last_rank_ = rank;
 }
 

@@ -102,13 +102,13 @@ class PacketWorld final : public FinishedRun, private Endpoints, private Complet
   void on_loss(const Packet& packet, LinkId link) override;
   void on_event(std::uint32_t kind, std::int32_t index) override;
   void append_event(StateWords& words, std::uint32_t kind, std::int32_t index) const override;
-  void deliver(Rank rank, const Completion& completion, ChainId chain) override;
+  void deliver(Rank rank, const Completion& completion, CauseChain& cause) override;
   PacketEngine::Pause run_engine(std::int64_t limit, std::int64_t budget);
   void observe(std::int64_t count);
   void observe_run(RunObserver& observer, Bytes size);
   void observe_ports(PortObserver& observer);
   void begin(Rank rank);
-  void note_completion(Rank rank, ChainId chain);
+  void note_completion(Rank rank, CauseChain& cause);
   CollectiveEngine& engine_of(Rank rank) { return *engines_[slot(rank)]; }
   std::size_t slot(Rank rank) const {
     return static_cast<std::size_t>(slots_[static_cast<std::size_t>(rank)]);

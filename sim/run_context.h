@@ -5,7 +5,7 @@
 
 #include "core/communication.h"
 #include "core/completion.h"
-#include "sim/blame.h"
+#include "sim/cause_chain.h"
 #include "sim/packet_engine.h"
 
 namespace gradhaul {
@@ -15,8 +15,8 @@ class RunObservation;
 
 class CompletionRouter {
  public:
-  // `chain` is the caller's; the receiver holds what it keeps.
-  virtual void deliver(Rank rank, const Completion& completion, ChainId chain) = 0;
+  // The cause is the caller's; the receiver holds the chain that it keeps.
+  virtual void deliver(Rank rank, const Completion& completion, CauseChain& cause) = 0;
 
  protected:
   ~CompletionRouter() = default;
@@ -27,7 +27,7 @@ struct RunContext {
   PacketEngine& engine;
   Blame& blame;
   CompletionRouter& router;
-  ChainId cause = kNone;                  // of the completion that is being delivered
+  CauseChain* cause = nullptr;            // of what is posted now
   RunObservation* observation = nullptr;  // null: nobody looks on
   PortObservation* ports = nullptr;       // of packets that cross chosen ports
 };

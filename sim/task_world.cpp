@@ -181,15 +181,16 @@ void TaskWorld::begin_collective(int member) {
   const ChainId chain = blame_.extend(origin, parts);
   blame_.let_go(origin);
   CollectiveEngine& engine = *collective->engines[rank];
-  context_.cause = chain;
+  CauseChain cause(blame_, chain);
+  context_.cause = &cause;
   collective->begun[rank] = true;
   last_delivery_ = engine_.elapsed();
   engine.start(transport_.of(port), kernels_.of(port));
   // The kernel finds the flags of what came before it ran; what follows waited for its start.
   for (const Completion& completion : collective->early[rank]) engine.on_completion(completion);
   collective->early[rank].clear();
-  context_.cause = kNone;
-  note_completion(collective, static_cast<Rank>(rank), chain);
+  context_.cause = nullptr;
+  note_completion(collective, static_cast<Rank>(rank), cause);
   blame_.let_go(chain);
 }
 
@@ -275,7 +276,7 @@ void TaskWorld::account(const RunningCollective& collective) {
   }
 }
 
-void TaskWorld::deliver(Rank port, const Completion& completion, ChainId chain) {
+void TaskWorld::deliver(Rank port, const Completion& completion, CauseChain& cause) {
   const Owner& owner = owners_[static_cast<std::size_t>(port)];
   if (owner.kind == Owner::Kind::kBackground) {
     return senders_[owner.traffic]->on_completion(port, completion);
@@ -289,18 +290,18 @@ void TaskWorld::deliver(Rank port, const Completion& completion, ChainId chain) 
     collective->early[place].push_back(completion);
     return;
   }
-  context_.cause = chain;
+  context_.cause = &cause;
   collective->engines[place]->on_completion(completion);
-  context_.cause = kNone;
-  note_completion(collective, rank, chain);
+  context_.cause = nullptr;
+  note_completion(collective, rank, cause);
 }
 
-void TaskWorld::note_completion(Running collective, Rank rank, ChainId chain) {
+void TaskWorld::note_completion(Running collective, Rank rank, CauseChain& cause) {
   const auto place = static_cast<std::size_t>(rank);
   if (collective->complete[place] || !collective->engines[place]->complete()) return;
   collective->complete[place] = true;
   const int member = order_.first_member(collective->task) + rank;
-  const ChainHistory history = blame_.history(chain);
+  const ChainHistory history = blame_.history(cause.chain());
   paths_[static_cast<std::size_t>(member)] = {history.origin, history.parts({})};
   compute_.give_back(order_.gpu(member), collective->schedule->channels());
   ResultRow& row = rows_[static_cast<std::size_t>(collective->task)];

@@ -95,7 +95,7 @@ class TaskWorld final : public FinishedRun, private Endpoints, private Completio
   void on_delivery(const Packet& packet, std::int64_t delivered) override;
   void on_loss(const Packet& packet, LinkId link) override;
   void on_event(std::uint32_t kind, std::int32_t index) override;
-  void deliver(Rank port, const Completion& completion, ChainId chain) override;
+  void deliver(Rank port, const Completion& completion, CauseChain& cause) override;
 
   const Task& task_of(int member) const {
     return graph_.tasks[static_cast<std::size_t>(order_.task(member))];
@@ -117,7 +117,7 @@ class TaskWorld final : public FinishedRun, private Endpoints, private Completio
   void close_idle();
   void close(Running collective);
   void account(const RunningCollective& collective);
-  void note_completion(Running collective, Rank rank, ChainId chain);
+  void note_completion(Running collective, Rank rank, CauseChain& cause);
   void end_computation(int member);
   void end_member(int member);
   void end_collective(const RunningCollective& collective);

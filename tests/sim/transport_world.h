@@ -44,7 +44,7 @@ class TransportWorld final : private Endpoints, private CompletionRouter {
     transport_.add_flows(wiring);
     transport_.open(wiring.connections, pointers, communication_.slots, communication_.protocol,
                     thread_costs(communication_, communication_.slot_size));
-    context_.cause = origin_ = blame_.start();
+    context_.cause = &origin_;
   }
 
   Transport& transport(Rank rank) { return transport_.of(rank); }
@@ -87,13 +87,13 @@ class TransportWorld final : private Endpoints, private CompletionRouter {
     if (event == RunEvent::kReduceDone) return kernels_.on_event(event, index);
     transport_.on_event(event, index);
   }
-  void deliver(Rank rank, const Completion& completion, ChainId chain) override {
+  void deliver(Rank rank, const Completion& completion, CauseChain& cause) override {
     delivered_ = true;
     engine_.stop();
-    context_.cause = chain;
+    context_.cause = &cause;
     CompletionSink* sink = sinks_[static_cast<std::size_t>(rank)];
     if (sink != nullptr) sink->on_completion(completion);
-    context_.cause = origin_;
+    context_.cause = &origin_;
   }
 
   Communication communication_;
@@ -102,13 +102,13 @@ class TransportWorld final : private Endpoints, private CompletionRouter {
   Fabric fabric_;
   PacketEngine engine_;
   Blame blame_;
+  CauseChain origin_{blame_, blame_.start()};
   RunContext context_;
   MemoryPorts memory_;
   PacketTransport transport_;
   KernelReducer kernels_;
   std::vector<CompletionSink*> sinks_;
   std::vector<std::function<void()>> calls_;
-  ChainId origin_ = kNone;
   bool delivered_ = false;
 };
 
