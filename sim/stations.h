@@ -139,6 +139,7 @@ class Stations {
   Nic* nic_of(std::int32_t injector);
   void step_together(std::int64_t end);
   void step_apart(std::int64_t end);
+  void step_wires(std::int64_t end);
   void step(Nic& nic, std::int64_t end);
   void step_out(Nic& nic, std::int64_t end);
   void step_up(Nic& nic, std::int64_t end);
