@@ -35,6 +35,7 @@ class Copies {
   // The resource that lies `by` copies on.
   ResourceId seen(ResourceId resource, int by) const {
     if (by == 0 || resource < 0) return resource;
+    if (resource < resources_) return by * resources_ + resource;
     return plus(copy_of(resource), by) * resources_ + resource_of(resource);
   }
   int copy_of(ResourceId resource) const { return count() == 1 ? 0 : resource / resources_; }

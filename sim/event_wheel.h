@@ -67,6 +67,7 @@ class EventWheel {
   // All events to come, in their order.
   std::vector<Event> pending() const;
   bool empty() const { return pending_ == 0; }
+  std::int64_t size() const { return pending_; }
 
  private:
   static constexpr int kBucketBits = 10;  // 1.024 ns

@@ -180,7 +180,10 @@ class PacketEngine {
   std::int64_t payload_delivered() const { return payload_delivered_; }
   std::int64_t payload_lost() const { return payload_lost_; }
 
-  // For whoever looks for periods, between instants. What decides about the future:
+  // For whoever looks for periods, between instants. What decides about the future: until when
+  // links are busy and how much is on its way, which is mostly enough to see that it isn't as it
+  // was; and all of it together with that.
+  void append_timing(StateWords& words) const;
   void append_state(StateWords& words) const;
   PacketEngineTotals totals() const;
   // The state being the same: whether what each link serves next also follows what it served last

@@ -39,8 +39,7 @@ void PacketEngine::append_events(StateWords& words) const {
   }
 }
 
-void PacketEngine::append_state(StateWords& words) const {
-  GRADHAUL_ASSERT(start_count_ == 0, "starts of an instant are decided within it");
+void PacketEngine::append_timing(StateWords& words) const {
   for (const LinkId used : used_links_) {
     const LinkState& link = state(used);
     words.add_due(link.free);
@@ -48,6 +47,15 @@ void PacketEngine::append_state(StateWords& words) const {
     words.add_time(link.wake);
     // Since when does not matter: their totals are only ever compared.
     words.add(link.backlog_since >= 0, link.stall_since >= 0);
+  }
+  // Where little is on its way, links are often all free.
+  words.add(wheel_.size(), payload_sent_ - payload_delivered_ - payload_lost_);
+}
+
+void PacketEngine::append_state(StateWords& words) const {
+  GRADHAUL_ASSERT(start_count_ == 0, "starts of an instant are decided within it");
+  for (const LinkId used : used_links_) {
+    const LinkState& link = state(used);
     if (link.lossless) {
       words.add(link.paused);
       buffers_.append_state(words, used);

@@ -9,6 +9,8 @@ namespace {
 // Looking costs some nanoseconds a word, an event a hundred: so often is it worth it.
 constexpr std::int64_t kWordsPerEvent = 4;
 constexpr std::size_t kMostSeen = 4096;
+// Less than this of its timing tells too little, and then all of the engine's state is not much.
+constexpr std::size_t kFewWords = 1024;
 constexpr std::int64_t kMostStride = 1 << 20;
 // So often it looks within steps, and so often at all, and finds nothing, before it leaves it; in
 // the middle of each step it goes on, that many slices.
@@ -69,15 +71,19 @@ bool Recurrence::due() {
 void Recurrence::describe() {
   words_.begin(run_.engine.now());
   described_ = false;
-  run_.engine.append_state(words_);
+  run_.engine.append_timing(words_);
+  const bool few = words_.words().size() < kFewWords;
+  if (few) run_.engine.append_state(words_);
   run_.kernels.append_state(words_);
   run_.memory.append_state(words_);
+  engine_described_ = few;
   if (!timing_tells_) describe_rest();
 }
 
 void Recurrence::describe_rest() {
   if (described_) return;
   described_ = true;
+  if (!engine_described_) run_.engine.append_state(words_);
   for (const auto& rank : run_.ranks) rank->append_state(words_.words());
   run_.transport.append_state(words_);
 }

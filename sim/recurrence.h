@@ -7,10 +7,11 @@
 // counters, digests, and the parts of every critical path.
 //
 // Looks when one lane of one rank finishes a step, and in between as long as that finds anything.
-// The first time that a state's hash is seen again (of links, kernels and memory, which nearly
-// always tell) only says that it may recur; the state is then kept in full, and what is added up
-// until it comes back is compared word by word before anything is skipped. Two such watches may be
-// open, one for a long period (a step) around one for a short (a slice) that recurs within it.
+// The first time that a state's hash is seen again (of until when links, kernels and memory are
+// busy, which nearly always tells) only says that it may recur; the state is then kept in full, and
+// what is added up until it comes back is compared word by word before anything is skipped. Two
+// such watches may be open, one for a long period (a step) around one for a short (a slice) that
+// recurs within it.
 //
 // Chains of blame are cut at the beginning of a watch, so that at its end each tells which chain it
 // continues and what was added. That map to its n-th power is what n repetitions do.
@@ -93,7 +94,8 @@ class Recurrence {
   std::int64_t fruitless_ = 0;  // looks since something was skipped
   bool ended_ = false;
   StateWords words_;
-  bool described_ = false;    // else of the engine, the kernels and the memory alone
+  bool engine_described_ = false;
+  bool described_ = false;    // else only until when links, kernels and memory are busy
   bool timing_tells_ = true;  // that hash is enough to see that a state may recur
   std::map<std::uint64_t, std::int64_t>
       seen_;                    // state's hash, and the place where it was last seen
