@@ -183,12 +183,11 @@ class Reckoning {
     }
     const Topology& topology = cluster_.network.topology;
     const bool ring = topology.kind == TopologyKind::kRing;
+    const double crowded = path_.busy("network") + path_.at("credits", "network");
     if (ring && topology.way != RingWay::kShortest) {
-      offer(Knob::kRingWay, path_.busy("network") + path_.at("credits", "network"), "network");
-    }
-    if (!spread && !ring && topology.leaves > 1 && topology.uplinks_per_leaf > 1) {
-      offer(Knob::kAdaptiveRouting, path_.busy("network") + path_.at("credits", "network"),
-            "network");
+      offer(Knob::kRingWay, crowded, "network");
+    } else if (!spread && !ring && topology.leaves > 1 && topology.uplinks_per_leaf > 1) {
+      offer(Knob::kAdaptiveRouting, crowded, "network");
     }
   }
 

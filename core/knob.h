@@ -56,7 +56,6 @@ enum class Knob : std::uint8_t {
   kQueuePairRate,    // of NICs: work requests of one queue pair
   kLossless,         // Ethernet that pauses in time, in place of dropping
   kRingWay,          // over a ring of leaves, the shorter of both
-
   kAdaptiveRouting,  // a way for each packet, in place of one for all
   kPlacement,        // NICs that place what comes out of order, in place of asking for it again
   kReceives,         // as many as there are slots
