@@ -50,8 +50,11 @@ std::string headline(const Explanation& explanation) {
                           row.ranks, duration_text(row.time), rate_text(rate)));
   const Prediction& prediction = explanation.prediction;
   const std::string cluster = explanation.run.cluster.empty() ? "" : explanation.run.cluster + "; ";
-  text += wrapped(fmt::format("{}{}, {} channel{}, fidelity {}.", cluster, row.algorithm,
-                              row.channels, row.channels == 1 ? "" : "s", prediction.fidelity));
+  const std::string& profile = explanation.run.profile;
+  text +=
+      wrapped(fmt::format("{}{}, {}, {} channel{}, {}fidelity {}.", cluster, row.algorithm,
+                          row.protocol, row.channels, row.channels == 1 ? "" : "s",
+                          profile.empty() ? "" : "profile " + profile + ", ", prediction.fidelity));
   if (!prediction.exact && prediction.error_bound) {
     text += wrapped(fmt::format("Times are right to within {}; smaller differences say nothing.",
                                 duration_text(*prediction.error_bound)));

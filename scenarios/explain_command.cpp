@@ -128,7 +128,8 @@ class Explainer {
     std::optional<Question> asked;
     if (stored) {
       explanation.prediction = stored->prediction;
-      explanation.run = {stored->scenario.name, "", "", stored->version};
+      explanation.run = {stored->scenario.name, "", profile_of(stored->scenario.effective),
+                         stored->version};
       record = stored->scenario;
       asked = question_of(*stored, explanation);
     } else {
