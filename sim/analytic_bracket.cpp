@@ -208,7 +208,9 @@ AnalyticBracket bracket_of(const PredictionRequest& request, const ResourceLoad&
       waiting(request, load, chain, bracket) + std::min(bracket.threads, bracket.chain);
   const Duration held = head_of_line(load, bracket, idle);
   bracket.estimate = idle + Duration{wait.ps / kQueueShare + held.ps / 2};
-  bracket.upper = idle + wait + held + Duration{lesser.ps / kControlShare};
+  Duration cores;  // c
+  if (!load.cores.empty()) cores = shares_cores(load) ? bracket.load : lesser;
+  bracket.upper = idle + wait + held + cores + Duration{lesser.ps / kControlShare};
   return bracket;
 }
 

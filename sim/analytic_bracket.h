@@ -14,7 +14,7 @@
 //                                  resource, X + R less its time there: the resource idles while
 //                                  its first slice comes and its last one goes on; L with what is
 //                                  left of a chunk beside full slices
-//   upper = idle + w + h + min(B, L) / 32
+//   upper = idle + w + h + c + min(B, L) / 32
 //                                  the last for what acknowledgements and credits delay on the
 //                                  wires that they share with data
 //
@@ -40,6 +40,10 @@
 // Morgan, "Input versus output queueing on a space-division packet switch", IEEE Trans. Commun. 35,
 // 1987), so the shared link with most to do, P, may need 4/3 P: h = max(0, 4/3 P - idle), else
 // 0.
+//
+// c is for what waits for cores, by TCP: min(B, L) where a connection has its cores for itself, for
+// aggregates of which a core does one after the other; B where it has not, since slots, too, are
+// given back by a core that has something else to do first.
 //
 // lower holds where slots take their time to come back (in nodes on an ideal network they take
 // none). Nothing is proven of upper: that packet runs of rings keep below it is what
