@@ -76,6 +76,20 @@ TEST(TrafficClass, ChoosesThePriority) {
   EXPECT_TRUE(drops("128"));
 }
 
+TEST(CongestionControl, IsOfPacketsAndOtherwiseNoted) {
+  const auto notes = [](const char* control, const char* fidelity) {
+    return good(kFaulty, {"cluster.faults=[]", "cluster.network=roce-rails",
+                          std::string("cluster.network.congestion_control=") + control,
+                          std::string("simulation.fidelity=") + fidelity})
+        .notes;
+  };
+  const auto told = testing::Contains(testing::HasSubstr("dcqcn is taken to share"));
+  EXPECT_THAT(notes("dcqcn", "flow"), told);
+  EXPECT_THAT(notes("dcqcn", "analytic"), told);
+  EXPECT_THAT(notes("dcqcn", "packet"), testing::Not(told));
+  EXPECT_THAT(notes("none", "flow"), testing::Not(told));
+}
+
 TEST(FaultReading, KnowsWhatLosesPackets) {
   const Scenario scenario =
       good(kFaulty, {"cluster.faults=[{link: node0.nic3, speed: 100Gb/s, bit_error_rate: 1e-12, "
