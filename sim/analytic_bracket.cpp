@@ -208,9 +208,14 @@ AnalyticBracket bracket_of(const PredictionRequest& request, const ResourceLoad&
       waiting(request, load, chain, bracket) + std::min(bracket.threads, bracket.chain);
   const Duration held = head_of_line(load, bracket, idle);
   bracket.estimate = idle + Duration{wait.ps / kQueueShare + held.ps / 2};
+  // A wave of first slices, one of each channel, waits for itself at each hop.
+  Duration waves;
+  if (ring && request.workload.collective == Collective::kBroadcast) {
+    waves = sharing_of(load, 1).wait * static_cast<std::int64_t>(chain.steps.size());
+  }
   Duration cores;  // c
   if (!load.cores.empty()) cores = shares_cores(load) ? bracket.load : lesser;
-  bracket.upper = idle + wait + held + cores + Duration{lesser.ps / kControlShare};
+  bracket.upper = idle + std::max(wait, waves) + held + cores + Duration{lesser.ps / kControlShare};
   return bracket;
 }
 

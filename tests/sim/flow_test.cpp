@@ -171,6 +171,21 @@ TEST(Flow, IsNearPacketsWhereThreadsTakeTurns) {
   }
 }
 
+// Three slices go side by side from node to node, and wait for each other at each.
+TEST(Flow, IsWithinItsBoundWhereChannelsBroadcast) {
+  PredictionRequest request = request_for(paired_cluster(6, 1), 8_MiB);
+  request.workload.collective = Collective::kBroadcast;
+  request.communication.channels = 3;
+  request.communication.slot_size = 4_MiB;
+  const double packets = row_us(predict(request));
+  for (const Fidelity fidelity : {Fidelity::kFlow, Fidelity::kAnalytic}) {
+    request.fidelity = fidelity;
+    const Prediction prediction = predict(request);
+    EXPECT_NEAR(row_us(prediction), packets, prediction.error_bound.value().microseconds())
+        << prediction.fidelity;
+  }
+}
+
 TEST(Flow, IsNearPacketsWhereEachSendsToTheNext) {
   for (const Bytes size : {4_KiB, 256_KiB, 16_MiB}) {
     for (const int channels : {1, 2}) {
