@@ -52,6 +52,14 @@ std::string pcie(std::optional<PcieLink> nominal, const std::string& name, const
                 "PCIe packets");
 }
 
+std::string reads_of_host_memory(PcieLink uplink, const std::string& name, const Node& node,
+                                 const Faults& faults) {
+  const HostReads reads = host_reads_through(node, trained_link(faults, name, uplink));
+  return fmt::format(" Of reads of host memory, answered in pieces of {} bytes, it can carry {}{}.",
+                     reads.piece.count, rate_text(std::min(reads.by_credits, reads.by_link)),
+                     reads.by_credits < reads.by_link ? ", for want of PCIe credits" : "");
+}
+
 std::string root_complex(const RootComplex& root) {
   if (root.peer_to_peer_read.unlimited() || root.peer_to_peer_write.unlimited()) return "";
   return fmt::format(
@@ -63,9 +71,10 @@ std::string root_complex(const RootComplex& root) {
 
 std::string reduce_kernels(BitRate each, int channels) {
   if (each.unlimited()) return "";
-  return fmt::format("Each channel's kernel reduces {}, {} channels together {}.",
-                     rate_text(bytes_per_second(each)), channels,
-                     rate_text(bytes_per_second(each) * channels));
+  const double rate = bytes_per_second(each);
+  if (channels == 1) return fmt::format("Its one channel's kernel reduces {}.", rate_text(rate));
+  return fmt::format("Each channel's kernel reduces {}, {} channels together {}.", rate_text(rate),
+                     channels, rate_text(rate * channels));
 }
 
 std::string nvlink(const std::string& name, const Cluster& cluster) {
@@ -96,7 +105,23 @@ std::string memory(BitRate rate) {
 
 }  // namespace
 
-std::string capacity_sentence(const ResourceUse& use, const Cluster& cluster, int channels) {
+HostReads host_reads_through(const Node& node, PcieLink uplink) {
+  const PcieSettings& settings = node.pcie_settings;
+  HostReads reads;
+  reads.piece = std::min(settings.max_payload, node.root_complex.read_completion);
+  const auto piece = static_cast<double>(reads.piece.count);
+  const auto window = static_cast<double>(
+      credit_window(settings.posted_header_credits, settings.posted_data_credits, reads.piece));
+  const Duration loop =
+      std::max(settings.credit_loop, kPcieSwitchLatency + kPcieLinkLatency + kPcieLinkLatency);
+  reads.by_credits = window * piece / loop.seconds();
+  reads.by_link = bytes_per_second(pcie_rate(uplink, settings.dllp_overhead)) * piece /
+                  (piece + static_cast<double>(kCompletionOverhead.count));
+  return reads;
+}
+
+std::string capacity_sentence(const ResourceUse& use, const Cluster& cluster, int channels,
+                              bool stages) {
   const Node& node = cluster.node;
   const std::string_view part = second_part(use.name);
   if (use.kind == "nic" || use.kind == "network") {
@@ -105,7 +130,12 @@ std::string capacity_sentence(const ResourceUse& use, const Cluster& cluster, in
     return wire(trained_rate(cluster.faults, use.name, rate), cluster.network);
   }
   if (use.kind == "pcie") return pcie(device_link(node, part), use.name, cluster);
-  if (use.kind == "pcie_uplink") return pcie(switch_uplink(node, part), use.name, cluster);
+  if (use.kind == "pcie_uplink") {
+    const std::optional<PcieLink> uplink = switch_uplink(node, part);
+    const std::string all = pcie(uplink, use.name, cluster);
+    if (!stages || !uplink) return all;
+    return all + reads_of_host_memory(*uplink, use.name, node, cluster.faults);
+  }
   if (use.kind == "socket") return root_complex(node.root_complex);
   if (use.kind == "socket_link") {
     const BitRate across = node.root_complex.peer_to_peer_across_sockets;

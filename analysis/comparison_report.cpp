@@ -9,6 +9,7 @@
 #include "analysis/counter_comparison.h"
 #include "analysis/quantity_text.h"
 #include "analysis/resource_group.h"
+#include "analysis/result_json.h"
 #include "analysis/time_parts.h"
 
 namespace gradhaul {
@@ -66,6 +67,8 @@ std::string side_text(const ComparedRun& run, const ComparedRow* row) {
     if (!word.empty()) words.push_back(word);
   }
   if (row->channels) words.push_back(many(static_cast<std::size_t>(*row->channels), "channel"));
+  const std::string profile = profile_of(nlohmann::ordered_json(run.effective));
+  if (!profile.empty()) words.push_back("profile " + profile);
   return fmt::format("{}: {}", text, fmt::join(words, ", "));
 }
 

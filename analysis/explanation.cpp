@@ -50,8 +50,11 @@ std::string headline(const Explanation& explanation) {
                           row.ranks, duration_text(row.time), rate_text(rate)));
   const Prediction& prediction = explanation.prediction;
   const std::string cluster = explanation.run.cluster.empty() ? "" : explanation.run.cluster + "; ";
-  text += wrapped(fmt::format("{}{}, {} channel{}, fidelity {}.", cluster, row.algorithm,
-                              row.channels, row.channels == 1 ? "" : "s", prediction.fidelity));
+  const std::string& profile = explanation.run.profile;
+  text +=
+      wrapped(fmt::format("{}{}, {}, {} channel{}, {}fidelity {}.", cluster, row.algorithm,
+                          row.protocol, row.channels, row.channels == 1 ? "" : "s",
+                          profile.empty() ? "" : "profile " + profile + ", ", prediction.fidelity));
   if (!prediction.exact && prediction.error_bound) {
     text += wrapped(fmt::format("Times are right to within {}; smaller differences say nothing.",
                                 duration_text(*prediction.error_bound)));
@@ -105,7 +108,8 @@ std::string limit_text(const Explanation& explanation) {
     if (use.name != name) continue;
     text += achieved_sentence(use, row);
     if (explanation.cluster) {
-      const std::string capacity = capacity_sentence(use, *explanation.cluster, row.channels);
+      const std::string capacity =
+          capacity_sentence(use, *explanation.cluster, row.channels, explanation.stages);
       if (!capacity.empty()) text += " " + capacity;
     }
     if (use.utilisation >= kBusy) text += next_sentence(use, prediction.resources);
@@ -141,10 +145,17 @@ std::string part_line(Duration time, Duration whole, const std::string& what) {
 
 // For whoever meets these words for the first time.
 std::string_view cause_explained(std::string_view cause) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kWords{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 22> kWords{
       {{"busy", "moving data: a faster link, kernel or memory shortens it"},
        {"credits",
-        "waiting for credits: a sender sends only what the receiver has promised room for"},
+        "waiting for credits: a sender sends only what the receiver has promised room for, and "
+        "what cannot go on from there holds that room, also from those whose way is free"},
+       {"paused",
+        "paused: the other end's buffer filled up, so it had the port stop; a buffer that stays "
+        "full has those before it pause others in turn, whose way may be free"},
+       {"paced",
+        "held to a lower rate: switches mark packets where a queue grows (ECN), and NICs slow "
+        "down (DCQCN)"},
        {"reads outstanding",
         "waiting for reads: a NIC can have asked for only so much data at once"},
        {"latency",
@@ -247,6 +258,20 @@ std::string then_sentence(const TriedChange& change, const ResultRow& before) {
   return then + ".";
 }
 
+// A reader expects that what is better makes nothing slower.
+std::string grown_sentence(const TriedChange& change, const ResultRow& before) {
+  if (!change.grown) return "";
+  const PartDifference& part = *change.grown;
+  const std::string place = part.resources.empty() ? "" : part.resources + ": ";
+  std::string text = fmt::format("On its critical path \"{}{}\" grew most: {} instead of {}.",
+                                 place, cause_in_words(part.cause, part.resources),
+                                 duration_text(part.after), duration_text(part.before));
+  if (part.cause == "communication thread" && change.channels == before.channels) {
+    text += " A thread does first what comes first, and small differences decide what that is.";
+  }
+  return text;
+}
+
 std::vector<const TriedChange*> by_time(const std::vector<TriedChange>& changes) {
   std::vector<const TriedChange*> tried;
   for (const TriedChange& change : changes) {
@@ -280,7 +305,8 @@ std::string changes_text(const Explanation& explanation) {
   for (const TriedChange* change : tried) {
     text += wrapped(fmt::format("{}: {}.", speed_text(row.time, change->time), change->change),
                     kIndent, fmt::format("  {:>9}  ", duration_text(change->time)));
-    text += wrapped(then_sentence(*change, row), kIndent);
+    const std::string grown = grown_sentence(*change, row);
+    text += wrapped(then_sentence(*change, row) + (grown.empty() ? "" : " " + grown), kIndent);
     text += kIndent + settings_text(*change) + "\n";
   }
   for (const TriedChange& change : explanation.changes) {
@@ -330,6 +356,16 @@ std::vector<ResourceBlame> blame_of_resources(const ResultRow& row) {
   std::stable_sort(blames.begin(), blames.end(),
                    [](const ResourceBlame& a, const ResourceBlame& b) { return a.time > b.time; });
   return blames;
+}
+
+std::optional<PartDifference> grown_part(const ResultRow& before, const ResultRow& after) {
+  if (!speed_text(before.time, after.time).starts_with("slower")) return {};
+  std::optional<PartDifference> most;
+  for (const PartDifference& part : part_differences(before, after)) {
+    const Duration growth = part.after - part.before;
+    if (growth.ps > 0 && (!most || growth > most->after - most->before)) most = part;
+  }
+  return most;
 }
 
 std::string explanation_text(const Explanation& explanation) {

@@ -11,6 +11,7 @@
 
 #include "analysis/result_json.h"
 #include "analysis/run_description.h"
+#include "analysis/run_difference.h"
 #include "core/cluster.h"
 #include "core/result.h"
 
@@ -27,12 +28,17 @@ struct TriedChange {
   double limiting_use = 0;  // its utilisation; 0: limited by no resource
   int channels = 0;
   std::uint64_t digest = 0;
+  std::optional<PartDifference> grown;  // of a run that takes longer: what grew most on the path
 };
+
+// What grew most, where a change makes a run slower by so much that explanations say so.
+std::optional<PartDifference> grown_part(const ResultRow& before, const ResultRow& after);
 
 struct Explanation {
   RunDescription run;
   Prediction prediction;           // its last row is explained; it has one
   std::optional<Cluster> cluster;  // nothing: a result of a cluster that is not known
+  bool stages = false;             // some data passes host memory
   std::string command;             // what `gradhaul predict` needs to show that row; may be empty
   std::vector<TriedChange> changes;
   std::string untried;       // why there are no changes: a sentence; else empty

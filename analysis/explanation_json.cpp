@@ -67,6 +67,12 @@ Json change_json(const TriedChange& change, const ResultRow& before) {
   json["limiting_utilisation"] = change.limiting_use;
   json["channels"] = change.channels;
   json["digest"] = digest_text(change.digest);
+  if (const auto& grown = change.grown) {
+    json["grown"] = {{"resources", grown->resources},
+                     {"cause", grown->cause},
+                     {"before_us", microseconds(grown->before)},
+                     {"after_us", microseconds(grown->after)}};
+  }
   return json;
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "analysis/capacity.h"
 #include "analysis/resource_group.h"
 #include "core/gpudirect.h"
 #include "core/infiniband_framing.h"
@@ -224,10 +225,17 @@ class Reckoning {
     offer(Knob::kCopySetup, copies / 2);
   }
 
-  bool stages() const {
-    return cluster_.nodes > 1 &&
-           !gpudirect_notes(cluster_.node, communication_.gpudirect, cluster_.ranks_per_node)
-                .empty();
+  bool stages() const { return stages_data(cluster_, communication_); }
+
+  // The part of an uplink's time that more credits for reads of host memory would save.
+  double short_of_credits() const {
+    double most = 0;
+    for (const PcieBranch& branch : cluster_.node.pcie) {
+      if (!stages() || branch.switch_name.empty() || !branch.link) continue;
+      const HostReads reads = host_reads_through(cluster_.node, *branch.link);
+      most = std::max(most, 1 - reads.by_credits / reads.by_link);
+    }
+    return most;
   }
 
   // Each stage's share of it, as on a way through one switch.
@@ -257,7 +265,8 @@ class Reckoning {
       offer(Knob::kMaxPayload, (devices + uplinks) * headers_saved(overhead, bytes, 2 * bytes));
     }
     offer(Knob::kPcieCredits,
-          (path_.at("credits", "pcie") + path_.at("credits", "pcie_uplink")) / 2);
+          (path_.at("credits", "pcie") + path_.at("credits", "pcie_uplink")) / 2 +
+              uplinks * short_of_credits());
     const double hops = path_.at("latency", "pcie") + path_.at("latency", "pcie_uplink");
     // Whoever goes up from a switch passes a root complex.
     const bool through_root = path_.all("pcie_uplink") + path_.all("socket") > 0;
@@ -332,6 +341,11 @@ class Reckoning {
 };
 
 }  // namespace
+
+bool stages_data(const Cluster& cluster, const Communication& communication) {
+  return cluster.nodes > 1 &&
+         !gpudirect_notes(cluster.node, communication.gpudirect, cluster.ranks_per_node).empty();
+}
 
 std::vector<Remedy> remedies(const Prediction& prediction, const Cluster& cluster,
                              const Communication& communication) {

@@ -13,6 +13,9 @@
 
 namespace gradhaul {
 
+// Whether some data that leaves or enters a node passes host memory.
+bool stages_data(const Cluster& cluster, const Communication& communication);
+
 struct Remedy {
   Knob knob = Knob::kNetworkRate;
   // Half of what the path spends on what is made twice as fast, half as long or twice as wide; of a

@@ -19,6 +19,9 @@ struct ScenarioRecord {
   nlohmann::ordered_json effective;  // every key, with defaults filled in
 };
 
+// The profile of what a scenario said in effect; empty where it does not tell.
+std::string profile_of(const nlohmann::ordered_json& effective);
+
 // `version` is gradhaul's. Aborts where the parts of a row do not add up to its time.
 nlohmann::ordered_json result_json(const Prediction& prediction, const ScenarioRecord& scenario,
                                    const std::string& version);

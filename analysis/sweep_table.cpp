@@ -45,9 +45,15 @@ std::string head_of(const SweepResult& sweep, const std::vector<std::size_t>& wi
     axes += fmt::format("{}{} ({})", axes.empty() ? "" : ", ", axis.path, axis.values.size());
   }
   const std::size_t points = sweep.points.size();
-  std::string text = fmt::format("# gradhaul {}: sweep of scenario {} over {}: {} point{}\n#\n",
-                                 sweep.version, sweep.scenario.name,
-                                 axes.empty() ? "nothing" : axes, points, points == 1 ? "" : "s");
+  const bool varied =
+      std::any_of(sweep.axes.begin(), sweep.axes.end(), [](const SweepAxisRecord& axis) {
+        return axis.path == "communication.profile" || axis.path == "communication";
+      });
+  const std::string profile = varied ? "" : profile_of(sweep.scenario.effective);
+  std::string text =
+      fmt::format("# gradhaul {}: sweep of scenario {}{} over {}: {} point{}\n#\n", sweep.version,
+                  sweep.scenario.name, profile.empty() ? "" : ", profile " + profile + ",",
+                  axes.empty() ? "nothing" : axes, points, points == 1 ? "" : "s");
   std::string names;
   std::string units;
   for (std::size_t i = 0; i < widths.size(); ++i) {

@@ -128,7 +128,8 @@ class Explainer {
     std::optional<Question> asked;
     if (stored) {
       explanation.prediction = stored->prediction;
-      explanation.run = {stored->scenario.name, "", "", stored->version};
+      explanation.run = {stored->scenario.name, "", profile_of(stored->scenario.effective),
+                         stored->version};
       record = stored->scenario;
       asked = question_of(*stored, explanation);
     } else {
@@ -141,6 +142,7 @@ class Explainer {
       explanation.run = describe_run(asked->scenario.cluster, asked->scenario.communication,
                                      asked->scenario.name, context_.version);
       explanation.cluster = asked->scenario.cluster;
+      explanation.stages = stages_data(asked->scenario.cluster, asked->scenario.communication);
       explanation.command = command_line(asked->name, asked->settings);
     }
     if (asked) note_of_sizes(*asked, explanation);
@@ -198,7 +200,7 @@ class Explainer {
       if (tried == options_.top || explanation.interrupted) break;
       RunOfSeveral part(progress, tried, options_.top);
       const WhatIf what = what_if(remedy.knob, scenario, row.channels);
-      TriedChange change = try_change(what, asked, part);
+      TriedChange change = try_change(what, asked, row, part);
       if (change.obstacle.empty() && change.time.ps == 0) {
         explanation.interrupted = true;
         break;
@@ -209,7 +211,8 @@ class Explainer {
   }
 
   // Without a time where it was interrupted.
-  TriedChange try_change(const WhatIf& what, const Question& asked, ProgressSink& progress) const {
+  TriedChange try_change(const WhatIf& what, const Question& asked, const ResultRow& before,
+                         ProgressSink& progress) const {
     TriedChange change;
     change.change = what.change;
     change.settings = what.settings;
@@ -225,6 +228,7 @@ class Explainer {
       change.limited_by = row.limited_by;
       change.channels = row.channels;
       change.digest = prediction.digest;
+      change.grown = grown_part(before, row);
       for (const ResourceUse& use : prediction.resources) {
         const std::string name = row.limited_by.substr(0, row.limited_by.find(" ("));
         if (use.name == name) change.limiting_use = use.utilisation;

@@ -10,8 +10,8 @@
 
 #include "core/cluster_parts.h"
 #include "core/forward_error_correction.h"
-#include "core/topology_size.h"
 #include "scenarios/did_you_mean.h"
+#include "scenarios/network_links.h"
 #include "scenarios/nic_fault_reader.h"
 #include "scenarios/node_fault_reader.h"
 
@@ -20,9 +20,12 @@ namespace {
 
 using TreeKind = TreeNode::Kind;
 
+constexpr std::string_view kAll = "all";
+
 constexpr std::string_view kForms =
     "{link: node0.nic0, speed: 100Gb/s}, {link: node1.sw0, width: x8}, "
-    "{link: node0.nic0, bit_error_rate: 1e-10}, {link: node0.nic0, down: {at: 5ms, for: 20ms}}, "
+    "{link: node0.nic0, bit_error_rate: 1e-10}, {link: all, bit_error_rate: 1e-13}, "
+    "{link: node0.nic0, down: {at: 5ms, for: 20ms}}, "
     "{nic: node0.nic0, pfc: off}, {gpu: node0.gpu3, slowdown: 1.5}, {node: node3, "
     "communication_thread: other_socket} or {node: node3, receives_late: 1ms}";
 
@@ -46,34 +49,6 @@ std::string forms_of_links(const Cluster& cluster) {
   if (cluster.network.topology.spines > 0) forms.emplace_back("leaf0-spine0");
   if (cluster.network.topology.kind == TopologyKind::kRing) forms.emplace_back("leaf0-leaf1");
   return join_or(forms);
-}
-
-std::vector<std::string> links_of_spine(const Cluster& cluster, int spine) {
-  std::vector<std::string> links;
-  for (int leaf = 0; leaf < cluster.network.topology.leaves; ++leaf) {
-    links.push_back(fmt::format("leaf{}-spine{}", leaf, spine));
-  }
-  return links;
-}
-
-std::vector<std::string> links_of_leaf(const Cluster& cluster, int leaf) {
-  std::vector<std::string> links;
-  const int nics = cluster.node.nic_count;
-  for (int node = 0; node < cluster.nodes; ++node) {
-    for (int nic = 0; nic < nics; ++nic) {
-      if (leaf_of(cluster.network.topology, cluster.nodes, nics, node, nic) != leaf) continue;
-      links.push_back(fmt::format("node{}.nic{}", node, nic));
-    }
-  }
-  for (int spine = 0; spine < cluster.network.topology.spines; ++spine) {
-    links.push_back(fmt::format("leaf{}-spine{}", leaf, spine));
-  }
-  const int leaves = cluster.network.topology.leaves;
-  if (cluster.network.topology.kind == TopologyKind::kRing) {
-    links.push_back(fmt::format("leaf{}-leaf{}", leaf, (leaf + 1) % leaves));
-    links.push_back(fmt::format("leaf{}-leaf{}", (leaf + leaves - 1) % leaves, leaf));
-  }
-  return links;
 }
 
 class FaultReader {
@@ -106,7 +81,15 @@ class FaultReader {
     reader.finish();
   }
 
-  Faults take() { return std::move(faults_); }
+  Faults take() {
+    if (!of_all_ || cluster_ == nullptr) return std::move(faults_);
+    std::set<std::string> links = links_of_network(*cluster_);
+    for (const BitErrors& own : faults_.errors) links.erase(own.link);
+    for (const std::string& link : links) {
+      faults_.errors.push_back({link, of_all_->rate, of_all_->pre_fec});
+    }
+    return std::move(faults_);
+  }
 
  private:
   void read_straggler(MappingReader& reader) {
@@ -136,6 +119,7 @@ class FaultReader {
                                 "or, of a PCIe link, its width, as x8, or generation",
                                 name));
     }
+    if (name == kAll) return read_all(reader, fault);
     if (!reader.good() || cluster_ == nullptr) return;
     const auto part = find_part(*cluster_, name);
     if (!part || part->kind == PartKind::kGpu) {
@@ -150,6 +134,19 @@ class FaultReader {
     if (fault.trained_down()) faults_.links.push_back(fault.trained);
     if (fault.errors) faults_.errors.push_back(*fault.errors);
     if (fault.down) faults_.down.push_back(*fault.down);
+  }
+
+  // Of every link of the network that has no rate of its own.
+  void read_all(MappingReader& reader, const LinkFault& fault) {
+    if (!reader.good()) return;
+    if (fault.trained_down() || fault.down || !fault.errors) {
+      reader.report("link",
+                    "link: all links of the network have a bit_error_rate, or a "
+                    "pre_fec_bit_error_rate, in common, as 1e-13; name the one that trained "
+                    "down or is down");
+    } else if (once(reader, "link", std::string(kAll), "all")) {
+      of_all_ = fault.errors;
+    }
   }
 
   static void read_training(MappingReader& reader, TrainedDown& fault) {
@@ -276,6 +273,7 @@ class FaultReader {
   const Cluster* cluster_;
   Problems& problems_;
   Faults faults_;
+  std::optional<BitErrors> of_all_;
   std::set<std::string> seen_;
 };
 
@@ -291,12 +289,34 @@ std::string note_of(const Cluster& cluster, const TrainedDown& fault) {
                      now.lanes, part->pcie.generation, part->pcie.lanes);
 }
 
-std::string note_of(const BitErrors& fault) {
-  const std::string rate =
-      fmt::format("fault: {} has a bit error rate of {:.3g}", fault.link, fault.rate);
+// Of so many links with the same rate.
+std::string note_of(const BitErrors& fault, std::size_t links) {
+  const std::string who =
+      links == 1 ? fault.link + " has"
+                 : fmt::format("{} and {} more links of the network have", fault.link, links - 1);
+  const std::string rate = fmt::format("fault: {} a bit error rate of {:.3g}", who, fault.rate);
   if (fault.pre_fec == 0) return rate;
   return fmt::format("{} after, and {:.3g} before forward error correction, RS(544,514)", rate,
                      fault.pre_fec);
+}
+
+// More than a few that have the same rate are told of together.
+std::vector<std::string> notes_of(const std::vector<BitErrors>& faults) {
+  constexpr std::size_t kFew = 4;
+  std::vector<std::string> notes;
+  for (std::size_t i = 0; i < faults.size(); ++i) {
+    const auto same = [&](const BitErrors& other) {
+      return other.rate == faults[i].rate && other.pre_fec == faults[i].pre_fec;
+    };
+    const auto links = static_cast<std::size_t>(std::count_if(faults.begin(), faults.end(), same));
+    if (links <= kFew) {
+      notes.push_back(note_of(faults[i], 1));
+    } else if (std::find_if(faults.begin(), faults.end(), same) ==
+               faults.begin() + static_cast<std::ptrdiff_t>(i)) {
+      notes.push_back(note_of(faults[i], links));
+    }
+  }
+  return notes;
 }
 
 std::string note_of(const LinkDown& fault) {
@@ -330,7 +350,7 @@ Faults read_faults(MappingReader& cluster_reader, const Cluster* cluster) {
 std::vector<std::string> fault_notes(const Cluster& cluster) {
   std::vector<std::string> notes;
   for (const TrainedDown& fault : cluster.faults.links) notes.push_back(note_of(cluster, fault));
-  for (const BitErrors& fault : cluster.faults.errors) notes.push_back(note_of(fault));
+  for (std::string& note : notes_of(cluster.faults.errors)) notes.push_back(std::move(note));
   for (const LinkDown& fault : cluster.faults.down) notes.push_back(note_of(fault));
   for (const Straggler& fault : cluster.faults.gpus) {
     notes.push_back(fmt::format("fault: kernels of node{}.gpu{} take {:.4g} times as long",

@@ -88,6 +88,15 @@ void check_losses(MappingReader& reader, const Scenario& scenario) {
       "flow_control: pfc and traffic_class: auto");
 }
 
+void note_pacing(Scenario& scenario) {
+  const bool packets = scenario.fidelity == Fidelity::kPacket;
+  if (packets || !scenario.cluster.network.congestion.dcqcn) return;
+  scenario.notes.emplace_back(
+      "congestion_control: dcqcn is taken to share links evenly at no cost, and times may be off "
+      "by "
+      "more than is said: only fidelity packet marks packets and slows senders down");
+}
+
 WhatIf made_lossless(const Scenario& scenario) {
   const Network& network = scenario.cluster.network;
   WhatIf result;

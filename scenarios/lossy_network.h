@@ -16,8 +16,10 @@ void choose_priority(Scenario& scenario);
 // Of jobs, which all go by the scenario's. `reader`: of the scenario.
 void check_priorities(MappingReader& reader, const Scenario& scenario);
 
-// Only packets are lost, or paused. `reader`: of `simulation`.
+// Only packets are lost, or paused. `reader`: of the scenario.
 void check_losses(MappingReader& reader, const Scenario& scenario);
+// And only packets are marked: a note where another fidelity is asked for.
+void note_pacing(Scenario& scenario);
 
 // What makes a network lossless that drops what its buffers cannot hold.
 WhatIf made_lossless(const Scenario& scenario);

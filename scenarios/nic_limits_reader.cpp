@@ -31,9 +31,10 @@ std::string what_packets_know(const Communication& communication, const Node& no
   const auto tell = [&told](bool asked, const char* what) {
     if (asked) told += (told.empty() ? "" : " and ") + std::string(what);
   };
-  tell(node.nic.queue_pair_rate > 0, "qp_message_rate");
-  tell(node.nic.queue_pair_cache > 0, "qp_cache");
-  tell(node.nic.memory_region_cache > 0, "mr_cache");
+  const bool rdma = !communication.tcp;
+  tell(rdma && node.nic.queue_pair_rate > 0, "qp_message_rate");
+  tell(rdma && node.nic.queue_pair_cache > 0, "qp_cache");
+  tell(rdma && node.nic.memory_region_cache > 0, "mr_cache");
   tell(node.bonded_nics, "bonded NICs");
   return told;
 }

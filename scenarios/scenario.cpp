@@ -110,7 +110,6 @@ void read_simulation(MappingReader reader, bool understood, Scenario& scenario) 
                     "off use packet, flow or analytic");
     }
   }
-  if (understood) check_losses(reader, scenario);
   const std::string alone = what_packets_know(scenario.communication, scenario.cluster.node);
   if (understood && !alone.empty() && scenario.fidelity != Fidelity::kPacket) {
     reader.report("fidelity", fmt::format("fidelity: only packet knows of {}", alone));
@@ -324,6 +323,8 @@ void read_whole(const TreeNode& tree, Scenario& scenario, Problems& problems) {
   if (whole) choose_transport(scenario);
   if (whole) place_threads(scenario);
   read_simulation(reader.mapping("simulation"), whole, scenario);
+  if (whole) check_losses(reader, scenario);
+  if (whole) note_pacing(scenario);
   read_company(reader, whole && problems.empty(), scenario);
   if (whole && problems.empty()) {
     check_tcp(reader, scenario);

@@ -148,7 +148,7 @@ class Turning {
         set(kSettings, "max_payload", fmt::format("{}B", 2 * settings.max_payload.count));
         return true;
       case Knob::kPcieCredits:
-        say("PCIe receivers with twice the room (credits) for writes");
+        say("PCIe receivers with twice the room (credits) for what comes to them");
         set(kSettings, "posted_header_credits",
             fmt::format("{}", 2 * settings.posted_header_credits));
         set(kSettings, "posted_data_credits", fmt::format("{}", 2 * settings.posted_data_credits));

@@ -91,13 +91,57 @@ bool shares_cores(const ResourceLoad& load) {
   });
 }
 
+bool of_network(const Link& link) {
+  return link.kind == LinkKind::kInfiniband || link.kind == LinkKind::kEthernet;
+}
+
+// Different pairs of ends, on a link that is worth waiting for.
+bool is_met_on(const ResourceLoad& load, LinkId id, Duration most) {
+  return load.links[static_cast<std::size_t>(id)].routes > 1 && load.busy(id).ps >= most.ps / 2;
+}
+
+// Buffers that some fill whose next link is full hold up others, whose own is free.
+bool meets_twice(const ResourceLoad& load, Duration most) {
+  const Network& network = load.fabric().cluster().network;
+  if (network.kind == NetworkKind::kIdeal || network.drops()) return false;
+  return std::any_of(load.onward.begin(), load.onward.end(), [&](const auto& passed) {
+    const auto& [links, routes] = passed;
+    const auto others = [&, count = routes](LinkId id) {
+      return load.links[static_cast<std::size_t>(id)].routes > count;
+    };
+    return is_met_on(load, links.first, most) && is_met_on(load, links.second, most) &&
+           others(links.first) && others(links.second);
+  });
+}
+
+bool meets_on_network(const ResourceLoad& load, Duration most) {
+  for (std::size_t i = 0; i < load.links.size(); ++i) {
+    const auto id = static_cast<LinkId>(i);
+    if (of_network(load.fabric().link(id)) && is_met_on(load, id, most)) return true;
+  }
+  return false;
+}
+
+// K
+Duration busiest_kernel(const ResourceLoad& load) {
+  Duration most;
+  for (Rank rank = 0; rank < load.ranks(); ++rank) {
+    for (int channel = 0; channel < load.channels(); ++channel) {
+      most = std::max(most, load.kernel_time(rank, channel));
+    }
+  }
+  return most;
+}
+
 // h
-Duration head_of_line(const ResourceLoad& load, Duration idle) {
+Duration head_of_line(const ResourceLoad& load, const AnalyticBracket& bracket, Duration idle) {
   Duration most;
   for (std::size_t i = 0; i < load.links.size(); ++i) {
     const auto id = static_cast<LinkId>(i);
-    const bool pcie = load.fabric().link(id).kind == LinkKind::kPcie;
-    if (pcie && load.links[i].routes > 1) most = std::max(most, load.busy(id));
+    const Link& link = load.fabric().link(id);
+    const bool held = (bracket.shares_pcie && link.kind == LinkKind::kPcie) ||
+                      (bracket.meets_twice && of_network(link));
+    if (held && load.links[i].routes > 1) most = std::max(most, load.busy(id));
   }
   return std::max(Duration{}, Duration{most.ps / 3 * 4} - idle);
 }
@@ -109,6 +153,11 @@ Duration waiting(const PredictionRequest& request, const ResourceLoad& load,
   if (request.workload.collective == Collective::kAllToAll) return bracket.load + lesser;
   const bool ring = runs_rings(request.workload.collective, request.communication.algorithm);
   if (!ring || bracket.shares_pcie || shares_cores(load)) return lesser;
+  const Duration kernel = busiest_kernel(load);
+  const bool kernels = kernel.ps >= bracket.load.ps / 2 && meets_on_network(load, bracket.load);
+  if (bracket.meets_twice || kernels) {
+    return std::min(bracket.load, std::max(bracket.chain, kernel));
+  }
   const std::int64_t burst = std::min<std::int64_t>(request.communication.slots, chain.slices);
   const Sharing sharing = sharing_of(load, burst);
   const std::int64_t n = sharing.connections;
@@ -122,6 +171,7 @@ AnalyticBracket bracket_of(const PredictionRequest& request, const ResourceLoad&
                            const CollectiveChain& chain, const SlotBound& slots,
                            HopLatency& latency) {
   AnalyticBracket bracket;
+  const bool ring = runs_rings(request.workload.collective, request.communication.algorithm);
   bracket.chain = chain.total;
   bracket.slots = slots.time();
   for (const ResourceBound& bound : load.bounds()) {
@@ -129,7 +179,8 @@ AnalyticBracket bracket_of(const PredictionRequest& request, const ResourceLoad&
     bracket.load = bound.time;
     bracket.busiest = bound.resource;
   }
-  bracket.lower = std::max({bracket.load, bracket.chain, bracket.slots});
+  bracket.threads = load.thread_time();
+  bracket.lower = std::max({bracket.load, bracket.chain, bracket.slots, load.thread_bound()});
   // Trailing bytes are no bound, but most of them do take their time.
   Duration busy = bracket.load;
   for (std::size_t i = 0; i < load.links.size(); ++i) {
@@ -148,12 +199,23 @@ AnalyticBracket bracket_of(const PredictionRequest& request, const ResourceLoad&
   idle = std::max(idle, chain.likely);
   if (bracket.slots > idle) bracket.limit = AnalyticLimit::kSlots;
   idle = std::max(idle, bracket.slots);
+  if (bracket.threads > idle) bracket.limit = AnalyticLimit::kThreads;
+  idle = std::max(idle, bracket.threads);
   bracket.shares_pcie = shares_pcie(load);
+  bracket.meets_twice = ring && meets_twice(load, bracket.load);
   const Duration lesser = std::min(bracket.load, bracket.chain);
-  const Duration wait = waiting(request, load, chain, bracket);
-  const Duration held = bracket.shares_pcie ? head_of_line(load, idle) : Duration{};
+  const Duration wait =
+      waiting(request, load, chain, bracket) + std::min(bracket.threads, bracket.chain);
+  const Duration held = head_of_line(load, bracket, idle);
   bracket.estimate = idle + Duration{wait.ps / kQueueShare + held.ps / 2};
-  bracket.upper = idle + wait + held + Duration{lesser.ps / kControlShare};
+  // A wave of first slices, one of each channel, waits for itself at each hop.
+  Duration waves;
+  if (ring && request.workload.collective == Collective::kBroadcast) {
+    waves = sharing_of(load, 1).wait * static_cast<std::int64_t>(chain.steps.size());
+  }
+  Duration cores;  // c
+  if (!load.cores.empty()) cores = shares_cores(load) ? bracket.load : lesser;
+  bracket.upper = idle + std::max(wait, waves) + held + cores + Duration{lesser.ps / kControlShare};
   return bracket;
 }
 

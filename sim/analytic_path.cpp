@@ -109,6 +109,7 @@ std::vector<TracePart> analytic_path(const ResourceLoad& load, const CollectiveC
       add_load(bracket, chain, whole, latency, load, path);
       break;
     case AnalyticLimit::kChain:
+    case AnalyticLimit::kThreads:
       path.add_chain(chain);
       break;
     case AnalyticLimit::kSlots:
@@ -116,7 +117,12 @@ std::vector<TracePart> analytic_path(const ResourceLoad& load, const CollectiveC
       break;
   }
   // What is left waits for its turn.
-  path.add(bracket.busiest, Cause::kBusy, whole - path.total());
+  const std::int64_t left = whole - path.total();
+  if (bracket.limit == AnalyticLimit::kThreads) {
+    path.add(kNoResource, Cause::kThread, left);
+  } else {
+    path.add(bracket.busiest, Cause::kBusy, left);
+  }
   return path.parts();
 }
 

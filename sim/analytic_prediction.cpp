@@ -33,12 +33,14 @@ class BracketNote {
     least_ = launch + bracket.lower;
     most_ = launch + bracket.upper;
     pcie_ = bracket.shares_pcie;
+    wires_ = bracket.meets_twice;
   }
   std::string text() const {
     std::string note = "closed forms, nothing simulated: ";
     if (rows_ > 1) note += "for " + std::to_string(size_.count) + " B, the least certain, ";
     note += "between " + microseconds(least_) + " and " + microseconds(most_);
     if (pcie_) note += ", since several share PCIe links beyond their switches";
+    if (wires_) note += ", since pairs meet on several links of the network, one after the other";
     return note;
   }
 
@@ -49,6 +51,7 @@ class BracketNote {
   Duration least_;
   Duration most_;
   bool pcie_ = false;
+  bool wires_ = false;
 };
 
 class AnalyticRows {

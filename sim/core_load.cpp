@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/arrival_flush.h"
+#include "core/protocol.h"
 #include "core/tcp_settings.h"
 #include "sim/host_cores.h"
 
@@ -42,6 +44,38 @@ void count_cores(const Hop& hop, const ConnectionTraffic& traffic, ResourceLoad&
       link.units += (payload + kCopiedAtOnce - 1) / kCopiedAtOnce;
     }
   }
+}
+
+// As PacketTransport::plan_turns() has it.
+void count_turns(const Hop& hop, std::int64_t messages, const Communication& communication,
+                 ResourceLoad& load) {
+  const Node& node = load.fabric().cluster().node;
+  const Duration turn = communication.thread_step;
+  const Duration post = turn + node.nic.post;
+  const bool polled = polls_data(communication.protocol);
+  // What follows the last message follows the end.
+  const std::int64_t followed = messages - 1;
+  ThreadLoad& sender = load.threads[static_cast<std::size_t>(hop.source)];
+  sender.data += post * messages;
+  sender.rest += turn * (polled ? followed : 2 * followed);
+  ThreadLoad& receiver = load.threads[static_cast<std::size_t>(hop.destination)];
+  if (!polled || hop.staged_in) receiver.data += turn * messages;
+  if (!hop.staged_in && flushes(communication.flush, communication.protocol, node.gpu)) {
+    receiver.data += (turn + post) * messages;
+  }
+  receiver.rest += post * followed;
+}
+
+Duration ResourceLoad::thread_time() const {
+  Duration most;
+  for (const ThreadLoad& thread : threads) most = std::max(most, thread.data + thread.rest);
+  return most;
+}
+
+Duration ResourceLoad::thread_bound() const {
+  Duration most;
+  for (const ThreadLoad& thread : threads) most = std::max(most, thread.data);
+  return most;
 }
 
 // All of them together.

@@ -84,9 +84,12 @@ class FlowRows {
                 const FlowProgress& progress, Bytes size, std::int64_t count) {
     const Duration launch = request_.cluster.node.gpu.kernel_launch;
     ResultRow row = prediction_row(request_, placement_.channels, size);
-    row.time = launch + Duration{progress.end()};
+    // Turns of threads are no flows: no run is over before the one with most to do has had its own.
+    const Duration turns{std::max<std::int64_t>(0, load.thread_time().ps - progress.end())};
+    row.time = launch + Duration{progress.end()} + turns;
     std::vector<TracePart> path = progress.critical_path();
     path.push_back({kNoResource, Cause::kLaunch, launch.ps});
+    path.push_back({kNoResource, Cause::kThread, turns.ps});
     std::erase_if(path, [](const TracePart& part) { return part.ps == 0; });
     const Duration error = error_of(load, slots, paths, progress, count);
     prediction_.error_bound = std::max(prediction_.error_bound.value_or(Duration{}), error);
@@ -103,7 +106,7 @@ class FlowRows {
     const AnalyticBracket bracket = bracket_of(request_, load, chain, slots, latency_);
     const Duration control{std::min(bracket.load, bracket.chain).ps / 32};
     const Duration upper = std::max(bracket.upper, bracket.chain + paths.queueing + control);
-    const Duration time{progress.end()};
+    const Duration time = std::max(Duration{progress.end()}, bracket.threads);
     return std::max({Duration{}, time - bracket.lower, upper - time}) + progress.rounding_error();
   }
 

@@ -14,6 +14,8 @@
 //             (sim/flow_paths.h).
 //   control   acknowledgements and credits take their share of a link all the time instead of
 //             standing before data now and then: within min(B, L) / 32.
+//   threads   turns that communication threads take for several channels are no flows: the time is
+//             that of the flows, or of all turns of the thread with most to do where that is longer
 //   queues    flows that meet share evenly and at once; slices queue: w where links carry several
 //             connections, and h where heads of line hold up others. And what starts with a first
 //             slice starts too early here, if that one waits: in a ring by q, one slice of every

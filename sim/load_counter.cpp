@@ -58,8 +58,7 @@ class LoadCounter final : public TrafficSink {
   const Cluster& cluster_;
   const Node& node_;
   std::uint64_t seed_;
-  int queue_pairs_;
-  Protocol protocol_;
+  const Communication& communication_;
   TrafficSink* also_;
   ResourceLoad& load_;
   Bytes split_;
@@ -85,8 +84,7 @@ LoadCounter::LoadCounter(const PredictionRequest& request, const Fabric& fabric,
       cluster_(fabric.cluster()),
       node_(cluster_.node),
       seed_(request.seed),
-      queue_pairs_(request.communication.queue_pairs),
-      protocol_(request.communication.protocol),
+      communication_(request.communication),
       also_(also),
       load_(load) {
   const PcieSettings& pcie = node_.pcie_settings;
@@ -157,7 +155,7 @@ void LoadCounter::on_connection(const ConnectionTraffic& traffic) {
   const Hop hop = hop_of(key);
   load_.sent[static_cast<std::size_t>(key.source)] += traffic.payload();
   load_.messages += traffic.messages();
-  const ConnectionTraffic lines = in_lines(protocol_, traffic);
+  const ConnectionTraffic lines = in_lines(communication_.protocol, traffic);
   const Bytes payload = lines.payload();
   MemoryLoad& written = load_.memory[static_cast<std::size_t>(load_.gpu_of(key.destination))];
   written.bytes += payload;
@@ -193,12 +191,13 @@ void LoadCounter::count_by_nic(const Hop& hop, const ConnectionTraffic& traffic)
   writes_[pair(far_nic, gpu_of(hop.destination), node_.gpu_count)].add(flow, 1);
   load_.packets += flow.packets;
   if (cluster_.network.tcp) count_cores(hop, traffic, load_);
+  if (!load_.threads.empty()) count_turns(hop, traffic.messages(), communication_, load_);
 }
 
 // By the way of its queue pair. Of several, or where each packet goes its own, it is not known here
 // which carries what: counted are the links that all of them cross, the first and the last one.
 void LoadCounter::lay_own_way(const Hop& hop, const ConnectionKey& key, const Flow& flow) {
-  if (node_.bonded_nics && queue_pairs_ > 1) return;  // none that all of them cross
+  if (node_.bonded_nics && communication_.queue_pairs > 1) return;  // none that all of them cross
   const int from = node_of(hop.source);
   const int to = node_of(hop.destination);
   Route there = fabric_.wire(from, hop.source_nic, to, hop.destination_nic,
@@ -207,7 +206,7 @@ void LoadCounter::lay_own_way(const Hop& hop, const ConnectionKey& key, const Fl
   Route back = fabric_.wire(to, hop.destination_nic, from, hop.source_nic,
                             udp_source_port(seed_, key, false, 0, true));
   for (Route* route : {&there, &back}) {
-    const bool many = queue_pairs_ > 1 || cluster_.network.routing != Routing::kEcmp;
+    const bool many = communication_.queue_pairs > 1 || cluster_.network.routing != Routing::kEcmp;
     if (many && route->size() > 2) *route = {route->front(), route->back()};
   }
   lay_wire(load_.nics[pair(from, hop.source_nic, node_.nic_count)], there, back, flow);
@@ -217,6 +216,7 @@ void LoadCounter::lay_wire(NicLoad& nic, const Route& route, const Route& back, 
   nic.resource = fabric_.link(route.front().link).resource;
   const Network& network = cluster_.network;
   lay(route, TrafficClass::kPosted, flow);
+  load_.add_onward(route);
   if (network.kind == NetworkKind::kIdeal) return;
   const Bytes message = network.tcp ? Bytes{} : kRethBytes + kImmediateBytes;
   const Bytes answer = network.tcp ? Bytes{} : kAethBytes;
@@ -232,8 +232,8 @@ void LoadCounter::on_kernel(Rank rank, int channel, const KernelTraffic& traffic
   if (also_ != nullptr) also_->on_kernel(rank, channel, traffic);
   KernelTraffic& kernel = load_.kernels[pair(rank, channel, load_.channels())];
   kernel = traffic;
-  kernel.bytes = with_flags_at_least(protocol_, traffic.bytes);
-  kernel.memory = with_flags_at_least(protocol_, traffic.memory);
+  kernel.bytes = with_flags_at_least(communication_.protocol, traffic.bytes);
+  kernel.memory = with_flags_at_least(communication_.protocol, traffic.memory);
   MemoryLoad& memory = load_.memory[static_cast<std::size_t>(load_.gpu_of(rank))];
   memory.bytes += kernel.memory;
   memory.bounding += kernel.memory;

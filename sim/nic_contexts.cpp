@@ -35,7 +35,9 @@ std::int64_t NicContexts::find(std::int64_t now, std::int32_t queue_pair, std::i
 
 bool may_miss_contexts(const Wiring& wiring, const Cluster& cluster) {
   const NicModel& nic = cluster.node.nic;
-  if (nic.queue_pair_cache == 0 && nic.memory_region_cache == 0) return false;
+  if (cluster.network.tcp || (nic.queue_pair_cache == 0 && nic.memory_region_cache == 0)) {
+    return false;
+  }
   const auto nics = static_cast<std::size_t>(cluster.nodes * cluster.node.nic_count);
   std::vector<std::int64_t> queue_pairs(nics);
   std::vector<std::int64_t> received(nics);

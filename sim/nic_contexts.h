@@ -57,7 +57,7 @@ class NicContexts {
   std::int64_t misses_ = 0;
 };
 
-// Whether some NIC may be asked for more than it holds.
+// Whether some NIC may be asked for more than it holds; by TCP it is asked for none.
 bool may_miss_contexts(const Wiring& wiring, const Cluster& cluster);
 
 }  // namespace gradhaul

@@ -12,7 +12,8 @@ bool PacketTransport::held_in_nic(std::int32_t index) {
   const std::int64_t rate = node_.nic.queue_pair_rate;
   Message& ready = message(index);
   const Path& path = path_of(ready);
-  if (path.kind != PathKind::kNic || (contexts_.empty() && rate == 0)) return false;
+  // Sockets have neither work requests nor contexts.
+  if (path.kind != PathKind::kNic || cores_ || (contexts_.empty() && rate == 0)) return false;
   const std::int32_t number = choose_queue_pair(ready);
   ready.admitted = true;
   const std::int64_t now = context_.engine.now();

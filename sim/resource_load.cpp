@@ -33,6 +33,13 @@ ResourceLoad::ResourceLoad(const Fabric& fabric, int ranks_per_node, int channel
   nics.resize(static_cast<std::size_t>(cluster.nodes * cluster.node.nic_count));
   sent.resize(ranks);
   if (cluster.network.tcp) cores.resize(memory.size());
+  if (!cluster.network.tcp && communication.thread_step.ps > 0) threads.resize(ranks);
+}
+
+void ResourceLoad::add_onward(const Route& route) {
+  constexpr std::int64_t kMost = 65536;
+  if (routes_onward_++ >= kMost) return;
+  for (std::size_t i = 1; i < route.size(); ++i) ++onward[{route[i - 1].link, route[i].link}];
 }
 
 int ResourceLoad::gpu_of(Rank rank) const { return fabric_.cluster().gpu_of(rank); }

@@ -13,6 +13,7 @@
 //   by
 //            the NIC, and by the copy to the GPU, in TLPs of read_completion with 20 bytes each
 //   NVLink   payload alone; what is relayed crosses it before the NIC reads it
+//   threads  a turn for each post and each completion (sim/packet_turns.cpp), where turns take time
 //   TCP      by host cores at either end, what each aggregate takes (core/tcp_settings.h), and two
 //            passes more through host memory; 8 bytes a message to give back its slot
 //   slots    46 bytes a message on the reverse wire, and 30 to acknowledge them on the forward one
@@ -22,6 +23,8 @@
 // least h each take n h / w.
 
 #include <cstdint>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "core/placement.h"
@@ -64,6 +67,12 @@ struct NicLoad {
   Int128 buffer_time = 0;                  // byte x ps that payload is asked for or held
 };
 
+// Of a rank's communication thread, the turns that it takes for all of its channels.
+struct ThreadLoad {
+  Duration data;  // posts and arrivals
+  Duration rest;  // what is told of sent data, and credits, but of each connection's last message
+};
+
 struct ResourceBound {
   Duration time;
   ResourceId resource = kNoResource;
@@ -89,6 +98,9 @@ class ResourceLoad {
   // Of TCP: what all of a GPU's cores have to do, and the one that has most.
   Duration all_core_time(int gpu) const;
   Duration core_time(int gpu) const;
+  // Of the communication thread with most to do; what it must have done by the end.
+  Duration thread_time() const;
+  Duration thread_bound() const;
 
   const Fabric& fabric() const { return fabric_; }
   Rank ranks() const { return static_cast<Rank>(sent.size()); }
@@ -96,6 +108,8 @@ class ResourceLoad {
   int ranks_per_node() const { return ranks_per_node_; }
   // A GPU's place among all of the cluster.
   int gpu_of(Rank rank) const;
+  // Of data that goes by the network.
+  void add_onward(const Route& route);
   const KernelTraffic& kernel(Rank rank, int channel) const {
     return kernels[static_cast<std::size_t>(rank * channels_ + channel)];
   }
@@ -105,7 +119,10 @@ class ResourceLoad {
   std::vector<MemoryLoad> memory;      // by GPU of the cluster
   std::vector<NicLoad> nics;           // of the cluster
   std::vector<CoreLoad> cores;         // by GPU of the cluster; none but of TCP
+  std::vector<ThreadLoad> threads;     // by rank; none where turns take no time
   std::vector<Bytes> sent;             // by rank
+  // How many routes of data go on from one network link by another; those of the first 65536.
+  std::map<std::pair<LinkId, LinkId>, std::int64_t> onward;
   NicHoldings holdings;
   std::int64_t messages = 0;  // of data
   std::int64_t packets = 0;   // of data on network wires
@@ -121,6 +138,7 @@ class ResourceLoad {
   const Fabric& fabric_;
   int ranks_per_node_;
   int channels_;
+  std::int64_t routes_onward_ = 0;
 };
 
 // Of `count` elements of a rank's message. `also` is told of all that is counted, on the way.

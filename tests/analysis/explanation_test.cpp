@@ -147,7 +147,7 @@ TEST(Explanation, JsonHoldsAllOfIt) {
 TEST(Capacity, IsRateLessHeaders) {
   const Cluster cluster = ndr_cluster();
   const auto of = [&cluster](const char* name, const char* kind) {
-    return capacity_sentence({name, kind, 0, {}, {}}, cluster, 16);
+    return capacity_sentence({name, kind, 0, {}, {}}, cluster, 16, false);
   };
   EXPECT_EQ(of("node3.nic0", "nic"),
             "It can carry 50.0 GB/s each way; the headers of packets of 4096 bytes leave 49.7 GB/s "
@@ -165,6 +165,46 @@ TEST(Capacity, IsRateLessHeaders) {
   EXPECT_EQ(of("node0.socket0", "socket"), "");
   EXPECT_EQ(of("node0.sw9", "pcie_uplink"), "");
   EXPECT_EQ(of("x", "unheard of"), "");
+}
+
+// Of 64 bytes 84 on the link; 32 credits of 64 bytes in 200 ns are 10.24 GB/s.
+TEST(Capacity, OfAnUplinkIsLessForReadsOfHostMemory) {
+  Cluster cluster = ndr_cluster();
+  const auto uplink = [&cluster](bool stages) {
+    return capacity_sentence({"node0.sw0", "pcie_uplink", 0, {}, {}}, cluster, 1, stages);
+  };
+  EXPECT_THAT(uplink(false), Not(HasSubstr("host memory")));
+  EXPECT_THAT(uplink(true), HasSubstr("Of reads of host memory, answered in pieces of 64 bytes, it "
+                                      "can carry 23.3 GB/s."));
+  cluster.node.pcie_settings.posted_header_credits = 32;
+  EXPECT_THAT(uplink(true), HasSubstr("it can carry 10.2 GB/s, for want of PCIe credits."));
+}
+
+ResultRow of_two_parts(Duration first, Duration second) {
+  ResultRow row;
+  row.time = first + second;
+  row.parts = {{"", "communication thread", first}, {"node0.nic0", "latency", second}};
+  return row;
+}
+
+TEST(Explanation, OfAChangeThatSlowsDownTellsWhatGrew) {
+  const ResultRow before = of_two_parts(18_us, 50_us);
+  EXPECT_FALSE(grown_part(before, of_two_parts(19_us, 40_us)));
+  EXPECT_FALSE(grown_part(before, before));
+  Explanation explanation = sample_explanation();
+  explanation.changes[0].grown = grown_part(before, of_two_parts(27_us, 45_us));
+  ASSERT_TRUE(explanation.changes[0].grown);
+  std::string text = explanation_text(explanation);
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  text.erase(
+      std::unique(text.begin(), text.end(), [](char a, char b) { return a == ' ' && b == ' '; }),
+      text.end());
+  EXPECT_THAT(text, HasSubstr("\"communication thread, at work or at something else first\" grew "
+                              "most: 27.0 us instead of 18.0 us. A thread does first what comes "
+                              "first"));
+  const Json json = explanation_json(explanation, {});
+  EXPECT_EQ(json["what_ifs"][0]["grown"]["after_us"], 27.0);
+  EXPECT_FALSE(json["what_ifs"][1].contains("grown"));
 }
 
 TEST(SpeedText, SaysFasterAndSlower) {

@@ -217,6 +217,25 @@ TEST(Remedies, CausesPointAtTheirKnobs) {
   EXPECT_EQ(first({"node0.gpu0.reduce", "busy", {}}), Knob::kReduceRate);
 }
 
+// Reads of host memory come down an uplink in pieces of 64 bytes: 128 credits of them in 200 ns are
+// 40.96 GB/s, 12 % less than what the headers of PCIe 5 leave.
+TEST(Remedies, KnowCreditsOfWhatIsReadFromHostMemory) {
+  Case uplink("node0.sw0", {{"node0.sw0", "busy", 1000_us}});
+  uplink.cluster.nodes = 2;
+  uplink.cluster.node.gpu.pcie = uplink.cluster.node.nic.pcie = PcieLink{5, 16};
+  uplink.cluster.node.pcie = {{"sw0", "socket0", PcieLink{5, 16}, {"gpu0", "nic0"}}};
+  EXPECT_THAT(uplink.knobs(), Not(Contains(Knob::kPcieCredits)));
+  uplink.communication.gpudirect = GpuDirect::kOff;
+  const auto remedies = uplink.remedies();
+  const auto credits = std::find_if(remedies.begin(), remedies.end(), [](const Remedy& remedy) {
+    return remedy.knob == Knob::kPcieCredits;
+  });
+  ASSERT_NE(credits, remedies.end());
+  EXPECT_NEAR(static_cast<double>(credits->at_most.ps), 1e9 * (1 - 40.96 / 46.57), 1e6);
+  uplink.cluster.node.pcie_settings.posted_header_credits = 256;
+  EXPECT_THAT(uplink.knobs(), Not(Contains(Knob::kPcieCredits)));
+}
+
 // 26 bytes a packet: (1 + 26/4096) of (1 + 26/1024) remain.
 TEST(Remedies, LargerPacketsSaveHeaders) {
   Case wire("node0.nic0", {{"node0.nic0", "busy", 1000_us}});

@@ -22,7 +22,8 @@ SweepOutcome failed(const std::string& error) {
 SweepResult sample_sweep() {
   SweepResult sweep;
   sweep.scenario.name = "sample";
-  sweep.scenario.effective = {{"scenario", "sample"}};
+  sweep.scenario.effective = {{"scenario", "sample"},
+                              {"communication", {{"profile", "nccl-2.30"}}}};
   sweep.question = "How <many>?";
   sweep.version = "1.2.3";
   sweep.axes = {{"cluster.nodes", {"2", "4"}}, {"cluster.faults", {"[]", "[a, b]"}}};
@@ -109,8 +110,11 @@ TEST(SweepCsv, HasAxesBeforeTheRow) {
 
 TEST(SweepTable, HasALineForEachFinishedPoint) {
   const std::string table = sweep_table(sample_sweep());
-  EXPECT_THAT(table, HasSubstr("sweep of scenario sample over cluster.nodes (2), cluster.faults "
-                               "(2): 4 points"));
+  EXPECT_THAT(
+      table,
+      HasSubstr(
+          "sweep of scenario sample, profile nccl-2.30, over cluster.nodes (2), cluster.faults "
+          "(2): 4 points"));
   // 14 GB in 70123.46 us: 199.65 GB/s; bus: times 2 * 31 / 32.
   EXPECT_THAT(table, HasSubstr("    14000000000      70123.46   199.65   386.82   node0.nic0 (2 "
                                "equal)\n"));

@@ -228,6 +228,18 @@ Arguments words_of(const std::string& line) {
   return words;
 }
 
+// A thread serves first what comes first: with less of a delay on the wire the answer to what was
+// sent comes before what is waited for, and each step takes a turn more.
+TEST(Explain, WhatMakesItSlowerSaysWhy) {
+  const Json explanation = json_of({"many-small-gradients", "--top", "9"});
+  const Json nics = what_if(explanation, "NICs that send and receive");
+  ASSERT_LT(nics["times_as_fast"].get<double>(), 0.95);
+  EXPECT_EQ(nics["grown"]["cause"], "communication thread");
+  const double more =
+      nics["grown"]["after_us"].get<double>() - nics["grown"]["before_us"].get<double>();
+  EXPECT_GT(more, nics["time_us"].get<double>() - explanation["run"]["time_us"].get<double>());
+}
+
 TEST(Explain, EveryShownCommandShowsTheSame) {
   const std::string file = temporary_file("result.json");
   const std::vector<Arguments> scenarios{

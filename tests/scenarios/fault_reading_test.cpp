@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <set>
+
+#include "core/cluster_parts.h"
 #include "scenarios/fault_reader.h"
 #include "tests/scenarios/reading.h"
 
@@ -73,6 +76,20 @@ TEST(TrafficClass, ChoosesThePriority) {
   EXPECT_TRUE(drops("128"));
 }
 
+TEST(CongestionControl, IsOfPacketsAndOtherwiseNoted) {
+  const auto notes = [](const char* control, const char* fidelity) {
+    return good(kFaulty, {"cluster.faults=[]", "cluster.network=roce-rails",
+                          std::string("cluster.network.congestion_control=") + control,
+                          std::string("simulation.fidelity=") + fidelity})
+        .notes;
+  };
+  const auto told = testing::Contains(testing::HasSubstr("dcqcn is taken to share"));
+  EXPECT_THAT(notes("dcqcn", "flow"), told);
+  EXPECT_THAT(notes("dcqcn", "analytic"), told);
+  EXPECT_THAT(notes("dcqcn", "packet"), testing::Not(told));
+  EXPECT_THAT(notes("none", "flow"), testing::Not(told));
+}
+
 TEST(FaultReading, KnowsWhatLosesPackets) {
   const Scenario scenario =
       good(kFaulty, {"cluster.faults=[{link: node0.nic3, speed: 100Gb/s, bit_error_rate: 1e-12, "
@@ -90,6 +107,27 @@ TEST(FaultReading, KnowsWhatLosesPackets) {
   EXPECT_EQ(scenario.communication.timeout, 14);
   EXPECT_EQ(scenario.communication.retry, 3);
   EXPECT_THAT(scenario.notes, testing::Contains("fault: node0.nic3 is down from 5ms on, for 20ms"));
+}
+
+// Of the standard's residual errors all links have their share; who has a rate of its own keeps it.
+TEST(FaultReading, KnowsErrorsOfAllLinks) {
+  const Scenario scenario =
+      good(kFaulty, {"cluster.faults=[{link: all, bit_error_rate: 1e-13}, {link: node1.nic1, "
+                     "bit_error_rate: 1e-9}, {link: node0.nic3, speed: 100Gb/s}]"});
+  const Cluster& cluster = scenario.cluster;
+  std::set<std::string> links;
+  for (const BitErrors& errors : cluster.faults.errors) {
+    EXPECT_TRUE(links.insert(errors.link).second) << errors.link;
+    EXPECT_TRUE(find_part(cluster, errors.link)) << errors.link;
+    EXPECT_EQ(errors.rate, errors.link == "node1.nic1" ? 1e-9 : 1e-13);
+  }
+  const auto nics = static_cast<std::size_t>(cluster.nodes * cluster.node.nic_count);
+  const Topology& topology = cluster.network.topology;
+  EXPECT_EQ(links.size(), nics + static_cast<std::size_t>(topology.leaves * topology.spines));
+  EXPECT_THAT(scenario.notes, testing::Contains(testing::AllOf(
+                                  testing::HasSubstr("more links of the network have a bit error"),
+                                  testing::HasSubstr(std::to_string(links.size() - 2)))));
+  EXPECT_THAT(scenario.notes, testing::Contains("fault: node1.nic1 has a bit error rate of 1e-09"));
 }
 
 TEST(FaultReading, KnowsReceivesThatAreLate) {

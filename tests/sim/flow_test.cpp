@@ -146,6 +146,46 @@ TEST(Flow, IsWithinItsBoundWhereSlicesMeet) {
   }
 }
 
+// Of several channels, which have small messages and one thread.
+TEST(Flow, IsNearPacketsWhereThreadsTakeTurns) {
+  for (const int pairs : {1, 4}) {
+    for (const Bytes size : {64_KiB, 1_MiB, 8_MiB}) {
+      for (const Protocol protocol : {Protocol::kSimple, Protocol::kLl128}) {
+        PredictionRequest request = request_for(paired_cluster(3, pairs), size);
+        request.communication.channels = 4 * pairs;
+        request.communication.thread_step = 2_us;
+        request.communication.protocol = protocol;
+        expect_near_packets(request, 0.15);
+        const double packets = row_us(predict(request));
+        for (const Fidelity fidelity : {Fidelity::kFlow, Fidelity::kAnalytic}) {
+          request.fidelity = fidelity;
+          const Prediction fluid = predict(request);
+          EXPECT_NEAR(row_us(fluid), packets, fluid.error_bound.value().microseconds())
+              << described(request);
+          std::int64_t parts = 0;
+          for (const TimePart& part : fluid.rows[0].parts) parts += part.time.ps;
+          EXPECT_EQ(parts, fluid.rows[0].time.ps);
+        }
+      }
+    }
+  }
+}
+
+// Three slices go side by side from node to node, and wait for each other at each.
+TEST(Flow, IsWithinItsBoundWhereChannelsBroadcast) {
+  PredictionRequest request = request_for(paired_cluster(6, 1), 8_MiB);
+  request.workload.collective = Collective::kBroadcast;
+  request.communication.channels = 3;
+  request.communication.slot_size = 4_MiB;
+  const double packets = row_us(predict(request));
+  for (const Fidelity fidelity : {Fidelity::kFlow, Fidelity::kAnalytic}) {
+    request.fidelity = fidelity;
+    const Prediction prediction = predict(request);
+    EXPECT_NEAR(row_us(prediction), packets, prediction.error_bound.value().microseconds())
+        << prediction.fidelity;
+  }
+}
+
 TEST(Flow, IsNearPacketsWhereEachSendsToTheNext) {
   for (const Bytes size : {4_KiB, 256_KiB, 16_MiB}) {
     for (const int channels : {1, 2}) {

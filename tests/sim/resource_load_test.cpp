@@ -304,6 +304,29 @@ TEST(ResourceLoad, IsWhatSimulatedRunsMove) {
   }
 }
 
+// Six messages each way: a turn for each post, each arrival, each completion of a write, and each
+// credit's post and arrival. Of the last message nobody waits for what comes behind its arrival.
+TEST(ResourceLoad, CountsTheTurnsOfThreads) {
+  PredictionRequest request = sized_request(one_switch(flat_node(), 4, 400_Gbps), 64_KiB);
+  request.communication.channels = 1;
+  const Duration post = request.cluster.node.nic.post;
+  ASSERT_GT(post, Duration{});
+  EXPECT_EQ(Counted(request).load.thread_time(), Duration{});
+  const Duration turn = 650_ns;
+  request.communication.thread_step = turn;
+  const ResourceLoad simple = Counted(request).load;
+  EXPECT_EQ(simple.thread_bound(), turn * 12 + post * 6);
+  EXPECT_EQ(simple.thread_time(), turn * (12 + 15) + post * (6 + 5));
+  // A read back: one turn to post it, one for its completion.
+  request.communication.flush = Flush::kOn;
+  EXPECT_EQ(Counted(request).load.thread_bound(), turn * (12 + 12) + post * 12);
+  // Kernels poll for what comes, and nobody for what has been sent.
+  request.communication.protocol = Protocol::kLl128;
+  const ResourceLoad lines = Counted(request).load;
+  EXPECT_EQ(lines.thread_bound(), (turn + post) * 6);
+  EXPECT_EQ(lines.thread_time(), (turn + post) * 6 + turn * 5 + (turn + post) * 5);
+}
+
 TEST(ResourceLoad, SaysWhereNoPathLeads) {
   Cluster cluster = one_switch(hgx_h100(), 2, 400_Gbps);
   cluster.node.root_complex.peer_to_peer_across_sockets = BitRate{0};

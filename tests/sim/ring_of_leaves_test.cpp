@@ -102,6 +102,30 @@ TEST(RingOfLeaves, SharesWhatFlowsCrossTogether) {
   }
 }
 
+// Three cables in a row are shared, each by two that share no other: what waits in a buffer for the
+// next cable holds up who leaves the ring there. And over one cable alone, whoever had to wait has
+// its kernel still before it. No fluid knows of either, and the bounds have to.
+TEST(RingOfLeaves, HoldsUpWhoseWayIsFree) {
+  for (const NetworkKind kind : {NetworkKind::kInfiniband, NetworkKind::kRoce}) {
+    for (const std::vector<Rank>& order :
+         {std::vector<Rank>{0, 2, 4, 1, 3}, std::vector<Rank>{0, 2, 1, 3, 4}}) {
+      Cluster cluster = ring_of(5, kind, RingWay::kUpDown);
+      cluster.node.gpu.reduce_bandwidth = 9_GBps;
+      PredictionRequest request = gathers(cluster, order, 160_MiB);
+      request.communication.slot_size = 512_KiB;
+      request.communication.slots = 8;
+      const double packets = row_us(predict(request));
+      EXPECT_GT(packets, 1.05 * 2 * (128 << 20) / rate_of_wire(cluster));
+      for (const Fidelity fidelity : {Fidelity::kFlow, Fidelity::kAnalytic}) {
+        request.fidelity = fidelity;
+        const Prediction fluid = predict(request);
+        EXPECT_NEAR(row_us(fluid), packets, fluid.error_bound.value().microseconds());
+        EXPECT_LT(row_us(fluid), packets);
+      }
+    }
+  }
+}
+
 TEST(RingOfLeaves, IsSteppedAlikeByBothEngines) {
   for (const NetworkKind kind : {NetworkKind::kInfiniband, NetworkKind::kRoce}) {
     PredictionRequest request = gathers(ring_of(5, kind, RingWay::kUpDown), {0, 2, 4, 1, 3}, 1_MiB);

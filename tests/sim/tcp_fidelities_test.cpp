@@ -128,5 +128,26 @@ TEST(TcpFidelities, AreNearForRings) {
   }
 }
 
+// Whoever takes data in and hands it on has one core for both, and gives its slots back by that,
+// too.
+TEST(TcpFidelities, SayHowFarOffTheyAreWhereSlotsAreFew) {
+  for (const int nodes : {2, 6}) {
+    for (const int slots : {1, 3}) {
+      PredictionRequest request =
+          request_by(Fidelity::kPacket, tcp_cluster(nodes, 200_Gbps, 2044), 8_MiB);
+      request.workload.collective = Collective::kBroadcast;
+      request.communication.slots = slots;
+      request.communication.slot_size = 512_KiB;
+      const double packets = row_us(predict(request));
+      for (const Fidelity fidelity : {Fidelity::kFlow, Fidelity::kAnalytic}) {
+        request.fidelity = fidelity;
+        const Prediction prediction = predict(request);
+        EXPECT_NEAR(row_us(prediction), packets, prediction.error_bound->microseconds())
+            << nodes << " nodes, " << slots << " slots";
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace gradhaul

@@ -193,5 +193,22 @@ TEST(Tcp, CarriesCollectives) {
   }
 }
 
+// What a NIC holds of queue pairs is none of sockets' business.
+TEST(Tcp, AsksForNoContexts) {
+  Cluster cluster = paired_cluster(2, 2);
+  cluster.network.kind = NetworkKind::kEthernet;
+  cluster.network.mtu = {8948};
+  cluster.network.tcp = many(1, 1);
+  PredictionRequest request = request_for(cluster, 1_MiB);
+  request.communication.gpudirect = GpuDirect::kOff;
+  const Prediction plain = predict(request);
+  request.cluster.node.nic.queue_pair_cache = 1;
+  request.cluster.node.nic.memory_region_cache = 1;
+  request.cluster.node.nic.queue_pair_rate = 10'000;
+  const Prediction limited = predict(request);
+  EXPECT_EQ(limited.digest, plain.digest);
+  EXPECT_EQ(limited.rows.at(0).time, plain.rows.at(0).time);
+}
+
 }  // namespace
 }  // namespace gradhaul
