@@ -225,10 +225,15 @@ std::string worst_text(const Comparison& comparison) {
 }
 
 std::string counters_text(const Comparison& comparison) {
-  const std::vector<ComparedCounter> counters =
-      compare_counters(comparison.predicted.counters, comparison.measured.counters);
+  const RowCounterComparison compared = compare_counters(comparison);
+  const std::vector<ComparedCounter>& counters = compared.counters;
   if (counters.empty()) return "";
-  std::string text = fmt::format("#\n# Counters:  {:>14}  {:>14}\n", "predicted", "measured");
+  const ComparedRow& row = compared.pair->measured;
+  const int runs = row.counted.runs;
+  std::string text = fmt::format(
+      "#\n# What ports count in one collective of {} B{}{}:\n# {:>25}  {:>14}\n", row.size_bytes,
+      row.in_place.value_or(false) ? " in place" : "",
+      runs > 1 ? fmt::format(" (measured: the mean of {})", runs) : "", "predicted", "measured");
   for (std::size_t i = 0; i < std::min(counters.size(), kMaxCounters); ++i) {
     const ComparedCounter& counter = counters[i];
     text += fmt::format("#            {:>14}  {:>14}  {} of {}\n",

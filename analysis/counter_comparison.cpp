@@ -135,4 +135,31 @@ std::vector<ComparedCounter> compare_counters(const std::vector<PortCounters>& p
   return counters;
 }
 
+RowCounterComparison compare_counters(const Comparison& comparison, const ComparedPair& pair) {
+  const CountedRuns& measured = pair.measured.counted;
+  const ComparedRun& prediction = comparison.predicted;
+  CountedRuns predicted = pair.predicted.counted;
+  // A result's own counters are of its last row.
+  if (predicted.runs == 0 && prediction.rows.back().size_bytes == pair.predicted.size_bytes) {
+    predicted = {1, prediction.counters};
+  }
+  if (predicted.runs == 0 || measured.runs == 0) return {};
+  RowCounterComparison compared{&pair, compare_counters(predicted.ports, measured.ports)};
+  for (ComparedCounter& counter : compared.counters) counter.measured /= measured.runs;
+  if (compared.counters.empty()) compared.pair = nullptr;
+  return compared;
+}
+
+RowCounterComparison compare_counters(const Comparison& comparison) {
+  RowCounterComparison compared;
+  if (const auto worst = comparison.worst()) {
+    compared = compare_counters(comparison, comparison.pairs[*worst]);
+  }
+  for (auto pair = comparison.pairs.rbegin(); pair != comparison.pairs.rend(); ++pair) {
+    if (compared.pair != nullptr) break;
+    compared = compare_counters(comparison, *pair);
+  }
+  return compared;
+}
+
 }  // namespace gradhaul

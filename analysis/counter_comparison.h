@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/comparison.h"
 #include "core/result.h"
 
 namespace gradhaul {
@@ -21,5 +22,15 @@ struct ComparedCounter {
 // the names are theirs (PortCounters::as_on_host).
 std::vector<ComparedCounter> compare_counters(const std::vector<PortCounters>& predicted,
                                               const std::vector<PortCounters>& measured);
+
+// The counters of one row of a comparison, of one collective: where ports counted several, their
+// mean.
+struct RowCounterComparison {
+  const ComparedPair* pair = nullptr;  // nothing: no row has counters on both sides
+  std::vector<ComparedCounter> counters;
+};
+RowCounterComparison compare_counters(const Comparison& comparison, const ComparedPair& pair);
+// Of the worst row, or else of the last that has any.
+RowCounterComparison compare_counters(const Comparison& comparison);
 
 }  // namespace gradhaul

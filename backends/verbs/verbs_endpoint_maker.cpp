@@ -2,14 +2,19 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <string_view>
+#include <thread>
 
+#include "backends/measure/measured_counters.h"
 #include "backends/measure/rank_failed.h"
 #include "backends/verbs/join_exchange.h"
 
 namespace gradhaul {
 namespace {
+
+// The kernel reads hw_counters anew no sooner than 10 ms after the last time, counted in whole
+// ticks of 10 ms at the most [Linux, include/rdma/ib_verbs.h, RDMA_HW_STATS_DEFAULT_LIFESPAN].
+constexpr std::chrono::milliseconds kCountsLive{25};
 
 // Counters of ordinary traffic, by how their names end [Linux, Documentation/ABI/stable/
 // sysfs-class-infiniband; drivers/infiniband/sw/rxe/rxe_hw_counters.c]; the rest counts what should
@@ -90,6 +95,15 @@ std::optional<std::chrono::nanoseconds> VerbsEndpointMaker::time_registration(
   }
 }
 
+std::vector<std::pair<std::string, std::int64_t>> VerbsEndpointMaker::port_counts() {
+  std::vector<std::pair<std::string, std::int64_t>> counts;
+  if (!verbs_) return counts;
+  std::this_thread::sleep_until(counts_read_ + kCountsLive);
+  counts = verbs_->counters();
+  counts_read_ = std::chrono::steady_clock::now();
+  return counts;
+}
+
 std::vector<std::string> VerbsEndpointMaker::notes() const {
   std::vector<std::string> notes = verbs_ ? verbs_->notes() : std::vector<std::string>{};
   if (flush_times_.count > 0) {
@@ -103,19 +117,14 @@ std::vector<std::string> VerbsEndpointMaker::notes() const {
 }
 
 std::vector<std::pair<std::string, std::int64_t>> VerbsEndpointMaker::counted() const {
-  std::vector<std::pair<std::string, std::int64_t>> counted;
-  if (!verbs_) return counted;
-  std::map<std::string, std::int64_t> before(counters_before_.begin(), counters_before_.end());
-  for (const auto& [name, value] : verbs_->counters()) {
-    const std::int64_t more = value - before[name];
-    if (more > 0) counted.emplace_back(name, more);
-  }
-  return counted;
+  return verbs_ ? growth(counters_before_, verbs_->counters()) : CountedAtPorts{};
 }
 
 std::vector<std::pair<std::string, std::int64_t>> VerbsEndpointMaker::troubles() const {
   std::vector<std::pair<std::string, std::int64_t>> troubles = counted();
-  std::erase_if(troubles, [](const auto& counter) { return counts_traffic(counter.first); });
+  std::erase_if(troubles, [](const auto& counter) {
+    return counter.second == 0 || counts_traffic(counter.first);
+  });
   return troubles;
 }
 

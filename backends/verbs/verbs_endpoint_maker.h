@@ -3,6 +3,7 @@
 // Endpoints over RDMA verbs for the driver of a measurement. Devices are opened once, when the
 // first endpoint is made: a rank that has none then tells all others.
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -30,6 +31,8 @@ class VerbsEndpointMaker final : public EndpointMaker {
   // Throws RankFailed, the same on all ranks, where one of them can't be joined.
   std::unique_ptr<Endpoint> make(const EndpointRequest& request) override;
   std::optional<std::chrono::nanoseconds> time_registration(std::span<std::byte> memory) override;
+  // Waits for as long as the kernel may still answer with what it read the last time.
+  std::vector<std::pair<std::string, std::int64_t>> port_counts() override;
 
   // The request's memory is a GPU's: by what this rank's ports reach it, by trying. What make()
   // gets from then on is registered so, until it is said that it is the host's (nullptr). Called on
@@ -56,6 +59,7 @@ class VerbsEndpointMaker final : public EndpointMaker {
   DeviceReach reach_;
   FlushTimes flush_times_;
   int queue_pairs_ = 0;  // that it was opened with
+  std::chrono::steady_clock::time_point counts_read_;
   std::vector<std::pair<std::string, std::int64_t>> counters_before_;
 };
 

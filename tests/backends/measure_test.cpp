@@ -57,33 +57,46 @@ class FaultyMemory final : public RankMemory {
   std::vector<std::int64_t> places_;
 };
 
-// An endpoint whose rank stops posting.
+// An endpoint whose rank stops posting, or is counted: as a port does, it counts what it sends.
 class DeafEndpoint final : public Endpoint {
  public:
-  explicit DeafEndpoint(std::unique_ptr<Endpoint> endpoint) : endpoint_(std::move(endpoint)) {}
+  DeafEndpoint(std::unique_ptr<Endpoint> endpoint, bool deaf, std::int64_t& sent)
+      : endpoint_(std::move(endpoint)), deaf_(deaf), sent_(sent) {}
   TransportLimits limits() const override { return endpoint_->limits(); }
-  void post_write(const WriteRequest& /*request*/) override {}
-  void flush() override {}
+  void post_write(const WriteRequest& request) override {
+    if (deaf_) return;
+    sent_ += request.length.count;
+    endpoint_->post_write(request);
+  }
+  void flush() override {
+    if (!deaf_) endpoint_->flush();
+  }
+  void restart() override { endpoint_->restart(); }
+  void wait(std::chrono::microseconds most) override { endpoint_->wait(most); }
   bool poll(CompletionSink& sink) override { return endpoint_->poll(sink); }
   std::optional<RankFailure> failure() const override { return std::nullopt; }
   std::vector<std::pair<std::string, std::string>> facts() const override { return {}; }
 
  private:
   std::unique_ptr<Endpoint> endpoint_;
+  bool deaf_;
+  std::int64_t& sent_;
 };
 
 class DeafMaker final : public EndpointMaker {
  public:
   DeafMaker(EndpointMaker& maker, bool deaf) : maker_(maker), deaf_(deaf) {}
   std::unique_ptr<Endpoint> make(const EndpointRequest& request) override {
-    std::unique_ptr<Endpoint> endpoint = maker_.make(request);
-    if (!deaf_) return endpoint;
-    return std::make_unique<DeafEndpoint>(std::move(endpoint));
+    return std::make_unique<DeafEndpoint>(maker_.make(request), deaf_, sent_);
+  }
+  std::vector<std::pair<std::string, std::int64_t>> port_counts() override {
+    return {{"mlx5_0:1/sent", sent_}, {"mlx5_0:1/errors", 7}};
   }
 
  private:
   EndpointMaker& maker_;
   bool deaf_;
+  std::int64_t sent_ = 1000;  // somebody else's, before
 };
 
 struct World {
@@ -169,6 +182,21 @@ TEST(Measure, LooksAtAResultWhereItIs) {
     const auto results = measure_all(request, {.wrong_places = {place}});
     ASSERT_THAT(results[0].rows, SizeIs(2));
     EXPECT_EQ(results[0].rows[0].measured->wrong, wrong);
+  }
+}
+
+TEST(Measure, CountsWhatPortsCountInTheRunsOfEachRow) {
+  const std::vector<Measurement> all = measure_all(request_of({{64}, {4096}}));
+  ASSERT_THAT(all[0].rows, SizeIs(4));
+  for (const ResultRow& row : all[0].rows) {
+    // One to warm up and three timed ones; not the one that is checked, nor rows before.
+    EXPECT_EQ(row.counted.runs, 4);
+    ASSERT_THAT(row.counted.ports, SizeIs(2));
+    for (const PortCounters& port : row.counted.ports) {
+      // A ring of two: each sends half of the message twice, and nothing else was counted.
+      EXPECT_THAT(port.as_on_host, testing::ElementsAre(testing::Pair("sent", 4 * row.size.count)));
+    }
+    EXPECT_EQ(row.counted.ports[1].port, "node1.nic0");
   }
 }
 

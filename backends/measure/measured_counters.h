@@ -14,6 +14,9 @@ namespace gradhaul {
 
 using CountedAtPorts = std::vector<std::pair<std::string, std::int64_t>>;  // "mlx5_0:1/NAME"
 
+// By how much more than before, 0 too: so that each port keeps its place.
+CountedAtPorts growth(const CountedAtPorts& before, const CountedAtPorts& after);
+
 // One rank's, on its way to another.
 std::string counted_text(const CountedAtPorts& counted);
 
