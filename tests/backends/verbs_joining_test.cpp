@@ -67,6 +67,14 @@ TEST(VerbsJoining, RefusesPortsThatCanNotSpeakToEachOther) {
   JoinedRanks partitions(2);
   partitions.plans[1].devices[0].ports[0].pkeys = {0x8001};
   EXPECT_THAT(partitions.join(), Each(HasSubstr("in different partitions")));
+  // Limited members of a partition may not speak to each other, only to full ones.
+  JoinedRanks limited(2);
+  for (auto& plan : limited.plans) plan.devices[0].ports[0].pkeys = {0x0001};
+  EXPECT_THAT(limited.join(), Each(HasSubstr("are both limited members of their partition")));
+  limited.plans[1].devices[0].ports[0].pkeys = {0x8001};
+  JoinedRanks full(2);
+  full.plans = limited.plans;
+  EXPECT_THAT(full.join(), Each(IsEmpty()));
 }
 
 TEST(VerbsJoining, AllHearOfAnAddressThatOneCanNotResolve) {
