@@ -113,6 +113,7 @@ const std::vector<RdmaSetting>& rdma_settings_table() {
        "auto, on or off: the NIC reads back what has arrived, before it is told (auto: in memory "
        "of GPUs before Hopper)",
        read_flush},
+      {"pin_thread", "on processors near the NIC: yes or no", truth(&S::pin_thread, "yes", "no")},
       {"deadline", "of one write, its retries included", read_deadline},
   };
   return table;

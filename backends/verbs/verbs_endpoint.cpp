@@ -355,6 +355,7 @@ std::vector<std::pair<std::string, std::string>> VerbsEndpoint::facts() const {
   facts.emplace_back("completion", settings_.completion == CompletionMode::kPolling  ? "polling"
                                    : settings_.completion == CompletionMode::kEvents ? "events"
                                                                                      : "adaptive");
+  if (!thread_.empty()) facts.emplace_back("thread", thread_);
   return facts;
 }
 

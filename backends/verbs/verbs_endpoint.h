@@ -130,6 +130,7 @@ class VerbsEndpoint final : public Endpoint {
   bool of_device_;   // the memory is a GPU's
   bool reads_back_;  // what arrives, before it is delivered
   FlushTimes* flush_times_;
+  std::string thread_;  // where it runs, in words
   TransportLimits limits_;
   std::vector<UsedRail> used_;
   std::vector<VerbsConnection> connections_;  // by ConnectionId; end before the queues they use

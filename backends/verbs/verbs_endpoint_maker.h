@@ -22,11 +22,14 @@ class VerbsEndpointMaker final : public EndpointMaker {
   // By which NIC of this rank's node a connection goes.
   using NicOf = std::function<int(const ConnectionEnd&)>;
 
+  // Has the rank's thread run where it should for the device that it serves.
+  using Placer = std::function<ThreadPlace(const ServedDevice&)>;
+
   using Opener = std::function<std::unique_ptr<VerbsBackend>(const VerbsSettings&)>;
 
-  // The exchange outlives it.
+  // The exchange outlives it. Without a placer the thread stays where it is.
   VerbsEndpointMaker(Exchange& exchange, const VerbsSettings& settings, NicOf nic_of,
-                     Opener opener = open_verbs);
+                     Opener opener = open_verbs, Placer placer = {});
 
   // Throws RankFailed, the same on all ranks, where one of them can't be joined.
   std::unique_ptr<Endpoint> make(const EndpointRequest& request) override;
@@ -39,8 +42,10 @@ class VerbsEndpointMaker final : public EndpointMaker {
   // all ranks or on none, before make(). Throws as make() does.
   DeviceReach reach(const EndpointRequest& request, const DeviceMemory* device);
 
-  // What a user should know of this rank's ports.
+  // What a user should know of this rank's ports and of where its thread runs.
   std::vector<std::string> notes() const;
+  // How often its NICs read back what had arrived, and how long that took; empty: never.
+  std::string flush_note() const;
   // What this rank's ports have counted since they were opened. "rxe0:1/completer_retry_err", 3
   std::vector<std::pair<std::string, std::int64_t>> counted() const;
   // Of these, what tells of trouble: retransmissions, errors, pauses.
@@ -49,11 +54,15 @@ class VerbsEndpointMaker final : public EndpointMaker {
  private:
   void open();
   void open_for(const EndpointRequest& request);
+  void place_for(const EndpointRequest& request);
 
   Exchange& exchange_;
   VerbsSettings settings_;
   NicOf nic_of_;
   Opener opener_;
+  Placer placer_;
+  std::optional<ThreadPlace> place_;
+  std::string placed_for_;  // a device
   std::unique_ptr<VerbsBackend> verbs_;
   const DeviceMemory* device_ = nullptr;
   DeviceReach reach_;

@@ -56,6 +56,7 @@ VerbsEndpoint::VerbsEndpoint(VerbsLibrary& verbs, const std::vector<RdmaRail>& r
       of_device_(wiring.device != nullptr),
       reads_back_(reads_back(settings, wiring.device)),
       flush_times_(wiring.flush_times),
+      thread_(wiring.thread),
       last_look_(Clock::now()) {
   // A write that takes its bytes along has them read by the CPU, which can't read a GPU's.
   if (of_device_) settings_.inline_bytes = 0;

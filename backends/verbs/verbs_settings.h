@@ -43,6 +43,7 @@ struct VerbsSettings {
   bool relaxed_ordering = true;
   CompletionMode completion = CompletionMode::kAdaptive;
   FlushMode flush = FlushMode::kAuto;
+  bool pin_thread = true;  // the rank's thread runs near its NIC, if the host says where that is
   std::chrono::milliseconds deadline{60'000};  // of one write, its retries included; 0: none
 };
 
