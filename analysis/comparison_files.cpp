@@ -41,8 +41,8 @@ Json counters_json(const RowCounterComparison& compared) {
   for (const ComparedCounter& counter : compared.counters) {
     counters.push_back({{"port", text_or_null(counter.port)},
                         {"name", counter.name},
-                        {"predicted", counter.predicted},
-                        {"measured", counter.measured}});
+                        {"predicted", or_null(counter.predicted)},
+                        {"measured", or_null(counter.measured)}});
   }
   return counters;
 }

@@ -224,6 +224,10 @@ std::string worst_text(const Comparison& comparison) {
   return text;
 }
 
+std::string count_text(std::optional<double> count) {
+  return count ? fmt::format("{:.10g}", *count) : "-";
+}
+
 std::string counters_text(const Comparison& comparison) {
   const RowCounterComparison compared = compare_counters(comparison);
   const std::vector<ComparedCounter>& counters = compared.counters;
@@ -236,9 +240,8 @@ std::string counters_text(const Comparison& comparison) {
       runs > 1 ? fmt::format(" (measured: the mean of {})", runs) : "", "predicted", "measured");
   for (std::size_t i = 0; i < std::min(counters.size(), kMaxCounters); ++i) {
     const ComparedCounter& counter = counters[i];
-    text += fmt::format("#            {:>14}  {:>14}  {} of {}\n",
-                        fmt::format("{:.10g}", counter.predicted),
-                        fmt::format("{:.10g}", counter.measured), counter.name,
+    text += fmt::format("#            {:>14}  {:>14}  {} of {}\n", count_text(counter.predicted),
+                        count_text(counter.measured), counter.name,
                         counter.port.empty() ? "all other ports" : counter.port);
   }
   if (counters.size() > kMaxCounters) {

@@ -2,6 +2,7 @@
 
 // Counters of ports, predicted beside measured, under the names of the result file.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,9 @@ namespace gradhaul {
 struct ComparedCounter {
   std::string port;  // empty: the sum over all ports, where the two sides name none alike
   std::string name;  // "xmit_wait_us"
-  double predicted = 0;
-  double measured = 0;
+  // Nothing: the model, or the ports, have no such counter.
+  std::optional<double> predicted;
+  std::optional<double> measured;
 };
 
 // Those that are not zero on both sides; by port where both sides have it, those of other ports

@@ -5,6 +5,8 @@
 #include <set>
 #include <sstream>
 
+#include "core/host_counter_names.h"
+
 namespace gradhaul {
 
 CountedAtPorts growth(const CountedAtPorts& before, const CountedAtPorts& after) {
@@ -38,11 +40,12 @@ std::vector<PortCounters> counters_of_ranks(const std::vector<std::string>& text
       const std::string device = name.substr(0, slash);
       auto nic = std::find(nics.begin(), nics.end(), device);
       if (nic == nics.end()) nic = nics.insert(nics.end(), device);
-      if (count <= 0) continue;
+      const std::string counter = name.substr(slash + 1);
+      if (count <= 0 && !is_predicted_counter(counter)) continue;
       const std::string port =
           "node" + std::to_string(nodes[rank]) + ".nic" + std::to_string(nic - nics.begin());
       ports[port].port = port;
-      ports[port].as_on_host[name.substr(slash + 1)] += count;
+      ports[port].as_on_host[counter] += count;
     }
   }
   std::vector<PortCounters> counters;

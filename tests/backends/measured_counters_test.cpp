@@ -32,12 +32,18 @@ TEST(MeasuredCounters, AreTheFirstRanksOfEachNode) {
 TEST(MeasuredCounters, GrowOrStay) {
   const CountedAtPorts grown =
       growth({{"mlx5_0:1/port_xmit_data", 10}, {"mlx5_1:1/port_xmit_data", 20}},
-             {{"mlx5_0:1/port_xmit_data", 10}, {"mlx5_1:1/port_xmit_data", 25}});
+             {{"mlx5_0:1/port_xmit_data", 10},
+              {"mlx5_1:1/port_xmit_data", 25},
+              {"mlx5_1:1/sent_pkts", 0}});
   EXPECT_THAT(grown,
-              ElementsAre(Pair("mlx5_0:1/port_xmit_data", 0), Pair("mlx5_1:1/port_xmit_data", 5)));
+              ElementsAre(Pair("mlx5_0:1/port_xmit_data", 0), Pair("mlx5_1:1/port_xmit_data", 5),
+                          Pair("mlx5_1:1/sent_pkts", 0)));
   const std::vector<PortCounters> counters = counters_of_ranks({counted_text(grown)}, {0});
-  ASSERT_EQ(counters.size(), 1U);
-  EXPECT_EQ(counters[0].port, "node0.nic1");
+  // And a counter that predictions know tells by its 0 that it is there.
+  ASSERT_EQ(counters.size(), 2U);
+  EXPECT_THAT(counters[0].as_on_host, ElementsAre(Pair("port_xmit_data", 0)));
+  EXPECT_EQ(counters[1].port, "node0.nic1");
+  EXPECT_THAT(counters[1].as_on_host, ElementsAre(Pair("port_xmit_data", 5)));
 }
 
 }  // namespace
