@@ -94,6 +94,7 @@ class VerbsEndpoint final : public Endpoint {
   };
 
   void open(const VerbsWiring& wiring);
+  void check_immediate() const;
   std::size_t use_rail(int nic);
   void register_regions(UsedRail& used, const VerbsWiring& wiring);
   ibv_cq* completion_queue(UsedRail& used, int entries);

@@ -101,6 +101,21 @@ TEST(VerbsJoining, SaysWhichStateIsRefusedAndWhatWasSet) {
                                       HasSubstr("timeout 20, retry_cnt 7, rnr_retry 3"))));
 }
 
+// 4 slots and 64 parts leave 31 - 4 - 6 bits of an immediate for the length.
+TEST(VerbsJoining, RefusesSlotsThatAnImmediateCanNotTellOf) {
+  for (const std::int64_t size : {(1 << 21) - 1, 1 << 21}) {
+    VerbsSettings settings = JoinedRanks::no_deadline();
+    settings.immediate_apart = true;
+    settings.split_writes = true;
+    settings.queue_pairs = 64;
+    JoinedRanks ranks(2, settings);
+    for (auto& plan : ranks.plans) plan.slot_size = {size};
+    const bool fits = size < 1 << 21;
+    EXPECT_THAT(ranks.join(), Each(fits ? testing::Matcher<std::string>(IsEmpty())
+                                        : HasSubstr("an immediate tells of at most 2097151")));
+  }
+}
+
 TEST(VerbsJoining, RefusesSlotsOverTheLongestMessage) {
   JoinedRanks ranks(2);
   ranks.plans[0].devices[0].ports[0].max_message = 512;
