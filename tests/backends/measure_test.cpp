@@ -57,19 +57,22 @@ class FaultyMemory final : public RankMemory {
   std::vector<std::int64_t> places_;
 };
 
+enum class Posts : std::uint8_t { kAll, kNone, kNoCredits };
+
 // An endpoint whose rank stops posting, or is counted: as a port does, it counts what it sends.
 class DeafEndpoint final : public Endpoint {
  public:
-  DeafEndpoint(std::unique_ptr<Endpoint> endpoint, bool deaf, std::int64_t& sent)
-      : endpoint_(std::move(endpoint)), deaf_(deaf), sent_(sent) {}
+  DeafEndpoint(std::unique_ptr<Endpoint> endpoint, Posts posts, std::int64_t& sent)
+      : endpoint_(std::move(endpoint)), posts_(posts), sent_(sent) {}
   TransportLimits limits() const override { return endpoint_->limits(); }
   void post_write(const WriteRequest& request) override {
-    if (deaf_) return;
+    const bool credit = request.kind == WriteKind::kCredit;
+    if (posts_ == Posts::kNone || (posts_ == Posts::kNoCredits && credit)) return;
     sent_ += request.length.count;
     endpoint_->post_write(request);
   }
   void flush() override {
-    if (!deaf_) endpoint_->flush();
+    if (posts_ != Posts::kNone) endpoint_->flush();
   }
   void restart() override { endpoint_->restart(); }
   void wait(std::chrono::microseconds most) override { endpoint_->wait(most); }
@@ -79,15 +82,15 @@ class DeafEndpoint final : public Endpoint {
 
  private:
   std::unique_ptr<Endpoint> endpoint_;
-  bool deaf_;
+  Posts posts_;
   std::int64_t& sent_;
 };
 
 class DeafMaker final : public EndpointMaker {
  public:
-  DeafMaker(EndpointMaker& maker, bool deaf) : maker_(maker), deaf_(deaf) {}
+  DeafMaker(EndpointMaker& maker, Posts posts) : maker_(maker), posts_(posts) {}
   std::unique_ptr<Endpoint> make(const EndpointRequest& request) override {
-    return std::make_unique<DeafEndpoint>(maker_.make(request), deaf_, sent_);
+    return std::make_unique<DeafEndpoint>(maker_.make(request), posts_, sent_);
   }
   std::vector<std::pair<std::string, std::int64_t>> port_counts() override {
     return {{"mlx5_0:1/sent", sent_}, {"mlx5_0:1/errors", 7}};
@@ -95,13 +98,13 @@ class DeafMaker final : public EndpointMaker {
 
  private:
   EndpointMaker& maker_;
-  bool deaf_;
+  Posts posts_;
   std::int64_t sent_ = 1000;  // somebody else's, before
 };
 
 struct World {
   std::vector<std::int64_t> wrong_places;  // on rank 1
-  bool rank1_is_deaf = false;
+  Posts rank1_posts = Posts::kAll;
 };
 
 std::vector<Measurement> measure_all(const MeasureRequest& request, const World& world = {}) {
@@ -114,7 +117,7 @@ std::vector<Measurement> measure_all(const MeasureRequest& request, const World&
     threads.emplace_back([&, rank] {
       ThreadExchange exchange(group, rank);
       MemoryEndpointMaker maker(place, exchange);
-      DeafMaker endpoints(maker, rank == 1 && world.rank1_is_deaf);
+      DeafMaker endpoints(maker, rank == 1 ? world.rank1_posts : Posts::kAll);
       FaultyMemory memory(rank == 1 ? world.wrong_places : std::vector<std::int64_t>{});
       results[static_cast<std::size_t>(rank)] = measure(request, {exchange, endpoints, memory});
     });
@@ -203,7 +206,7 @@ TEST(Measure, CountsWhatPortsCountInTheRunsOfEachRow) {
 TEST(Measure, GivesUpWithoutProgressAndNamesTheSilentRank) {
   MeasureRequest request = request_of({{10'000}});
   request.timeout = 300ms;
-  const auto results = measure_all(request, {.wrong_places = {}, .rank1_is_deaf = true});
+  const auto results = measure_all(request, {.wrong_places = {}, .rank1_posts = Posts::kNone});
   for (const Measurement& result : results) {
     EXPECT_THAT(result.rows, IsEmpty());
     ASSERT_FALSE(result.failures.empty());
@@ -211,6 +214,15 @@ TEST(Measure, GivesUpWithoutProgressAndNamesTheSilentRank) {
                 MatchesRegex("rank [01]: no progress for [0-9]+ ms, waiting for .* rank .*"));
     EXPECT_THAT(result.failures.front(), HasSubstr("all_reduce of 10000 bytes"));
   }
+}
+
+// Who has all it wants may still wait for another to read what it was sent.
+TEST(Measure, NamesWhoKeepsItsSlots) {
+  MeasureRequest request = request_of({{4096}});
+  request.timeout = 300ms;
+  const auto results = measure_all(request, {.wrong_places = {}, .rank1_posts = Posts::kNoCredits});
+  EXPECT_THAT(results[0].failures,
+              testing::Contains(HasSubstr("waiting for rank 1 to give back slots (channel 0)")));
 }
 
 TEST(Measure, EndsInterruptedOnAllRanks) {
