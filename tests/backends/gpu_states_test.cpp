@@ -20,10 +20,10 @@ using testing::Not;
 struct FakeGpu {
   std::string address;
   unsigned links = 18;
-  std::vector<unsigned> inactive;
+  std::vector<unsigned> inactive = {};
   std::uint64_t reasons = 0;
   std::uint64_t uncorrected = 0;
-  std::map<unsigned, std::uint64_t> recoveries;  // by link
+  std::map<unsigned, std::uint64_t> recoveries = {};  // by link
 };
 
 class FakeNvml final : public NvmlLibrary {
