@@ -36,8 +36,8 @@ struct VerbsSettings {
   int queue_pairs = 1;    // of a connection, at most 64
   // Parts of each write go by all queue pairs; else writes alternate over them.
   bool split_writes = false;
-  // Data by plain writes, each with an empty one with the immediate behind it: networks that reorder
-  // packets (adaptive routing) may then reorder those of the data, as NCCL has it
+  // Data by plain writes, each with an empty one with the immediate behind it: networks that
+  // reorder packets (adaptive routing) may then reorder those of the data, as NCCL has it
   // (NCCL_IB_AR_THRESHOLD).
   bool immediate_apart = false;
   int inline_bytes = 128;  // writes up to this go with their work request, if the device allows
