@@ -38,6 +38,7 @@ struct ComparedRow {
   // From memory to memory by NICs alone, without the kernels of a collective library.
   bool without_kernels = false;
   std::int64_t line = 0;  // of the source; 0: not known
+  CountedRuns counted;    // as_on_host alone
   // Of a prediction.
   std::string limited_by;
   std::vector<std::pair<std::string, double>> parts_us;  // the largest first
@@ -99,7 +100,7 @@ struct ComparedRun {
   std::string name;  // of the scenario, or of the program that measured
   std::vector<ComparedRow> rows;
   std::vector<std::string> notes;
-  std::vector<PortCounters> counters;
+  std::vector<PortCounters> counters;  // predicted: of the last row; measured: of the whole run
   std::vector<std::vector<int>> rings;
   std::vector<ResourceUse> resources;
   nlohmann::json effective;  // the scenario; null where there is none

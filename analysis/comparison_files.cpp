@@ -36,7 +36,18 @@ Json row_json(const ComparedRow& row) {
           {"line", row.line > 0 ? Json(row.line) : Json()}};
 }
 
-Json pair_json(const ComparedPair& pair) {
+Json counters_json(const RowCounterComparison& compared) {
+  Json counters = Json::array();
+  for (const ComparedCounter& counter : compared.counters) {
+    counters.push_back({{"port", text_or_null(counter.port)},
+                        {"name", counter.name},
+                        {"predicted", or_null(counter.predicted)},
+                        {"measured", or_null(counter.measured)}});
+  }
+  return counters;
+}
+
+Json pair_json(const Comparison& comparison, const ComparedPair& pair) {
   return {{"collective", pair.predicted.collective},
           {"size_bytes", pair.measured.size_bytes},
           {"in_place", or_null(pair.measured.in_place)},
@@ -46,7 +57,8 @@ Json pair_json(const ComparedPair& pair) {
           {"time_ratio", pair.time_ratio},
           {"busbw_ratio", or_null(pair.busbw_ratio)},
           {"verdict", name_of(pair.verdict)},
-          {"remark", pair.remark}};
+          {"remark", pair.remark},
+          {"counters", counters_json(compare_counters(comparison, pair))}};
 }
 
 Json side_json(const ComparedRun& run) {
@@ -85,20 +97,18 @@ std::string comparison_json_text(const Comparison& comparison, const std::string
   json["measured"] = side_json(comparison.measured);
   json["tolerance"] = comparison.tolerance;
   json["rows"] = Json::array();
-  for (const ComparedPair& pair : comparison.pairs) json["rows"].push_back(pair_json(pair));
+  for (const ComparedPair& pair : comparison.pairs) {
+    json["rows"].push_back(pair_json(comparison, pair));
+  }
   json["summary"] = summary_json(comparison);
   json["findings"] = Json::array();
   for (const RunFinding& finding : comparison.findings) {
     json["findings"].push_back({{"layer", text_or_null(finding.layer)}, {"text", finding.text}});
   }
-  json["counters"] = Json::array();
-  for (const ComparedCounter& counter :
-       compare_counters(comparison.predicted.counters, comparison.measured.counters)) {
-    json["counters"].push_back({{"port", text_or_null(counter.port)},
-                                {"name", counter.name},
-                                {"predicted", counter.predicted},
-                                {"measured", counter.measured}});
-  }
+  const RowCounterComparison compared = compare_counters(comparison);
+  json["counters_of_size"] =
+      compared.pair == nullptr ? Json() : Json(compared.pair->measured.size_bytes);
+  json["counters"] = counters_json(compared);
   json["notes"] = comparison.notes;
   // Texts come from files: what is no UTF-8 in them is replaced rather than fatal.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

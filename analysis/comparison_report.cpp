@@ -227,16 +227,24 @@ std::string worst_text(const Comparison& comparison) {
   return text;
 }
 
+std::string count_text(std::optional<double> count) {
+  return count ? fmt::format("{:.10g}", *count) : "-";
+}
+
 std::string counters_text(const Comparison& comparison) {
-  const std::vector<ComparedCounter> counters =
-      compare_counters(comparison.predicted.counters, comparison.measured.counters);
+  const RowCounterComparison compared = compare_counters(comparison);
+  const std::vector<ComparedCounter>& counters = compared.counters;
   if (counters.empty()) return "";
-  std::string text = fmt::format("#\n# Counters:  {:>14}  {:>14}\n", "predicted", "measured");
+  const ComparedRow& row = compared.pair->measured;
+  const int runs = row.counted.runs;
+  std::string text = fmt::format(
+      "#\n# What ports count in one collective of {} B{}{}:\n# {:>25}  {:>14}\n", row.size_bytes,
+      row.in_place.value_or(false) ? " in place" : "",
+      runs > 1 ? fmt::format(" (measured: the mean of {})", runs) : "", "predicted", "measured");
   for (std::size_t i = 0; i < std::min(counters.size(), kMaxCounters); ++i) {
     const ComparedCounter& counter = counters[i];
-    text += fmt::format("#            {:>14}  {:>14}  {} of {}\n",
-                        fmt::format("{:.10g}", counter.predicted),
-                        fmt::format("{:.10g}", counter.measured), counter.name,
+    text += fmt::format("#            {:>14}  {:>14}  {} of {}\n", count_text(counter.predicted),
+                        count_text(counter.measured), counter.name,
                         counter.port.empty() ? "all other ports" : counter.port);
   }
   if (counters.size() > kMaxCounters) {

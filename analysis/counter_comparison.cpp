@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analysis/quantity_text.h"
+#include "core/host_counter_names.h"
 #include "core/port_trouble.h"
 
 namespace gradhaul {
@@ -82,23 +83,27 @@ std::vector<ComparedCounter> compare_as_on_host(const std::vector<PortCounters>&
                                    [&](const PortCounters& m) { return m.port == port.port; });
     if (same != measured.end()) alike.insert(port.port);
   }
-  // By port, or of all others together, and by name: predicted and measured.
-  std::map<std::string, std::map<std::string, std::pair<double, double>>> sums;
+  // By port, or of all others together, and by name.
+  std::map<std::string, std::map<std::string, ComparedCounter>> sums;
   const auto add = [&](const std::vector<PortCounters>& ports,
-                       double std::pair<double, double>::*side) {
+                       std::optional<double> ComparedCounter::*side) {
     for (const PortCounters& port : ports) {
       const std::string place = alike.contains(port.port) ? port.port : "";
       for (const auto& [name, count] : port.as_on_host) {
-        sums[place][name].*side += static_cast<double>(count);
+        std::optional<double>& sum = sums[place][name].*side;
+        sum = sum.value_or(0) + static_cast<double>(count);
       }
     }
   };
-  add(predicted, &std::pair<double, double>::first);
-  add(measured, &std::pair<double, double>::second);
+  add(predicted, &ComparedCounter::predicted);
+  add(measured, &ComparedCounter::measured);
   std::vector<ComparedCounter> counters;
   const auto append = [&](const std::string& place) {
-    for (const auto& [name, both] : sums[place]) {
-      counters.push_back({place, name, both.first, both.second});
+    for (auto& [name, counter] : sums[place]) {
+      // Predictions leave out what is 0.
+      if (!counter.predicted && is_predicted_counter(name)) counter.predicted = 0;
+      if (counter.predicted.value_or(0) == 0 && counter.measured.value_or(0) == 0) continue;
+      counters.push_back({place, name, counter.predicted, counter.measured});
     }
   };
   for (const std::string& place : alike) append(place);
@@ -133,6 +138,35 @@ std::vector<ComparedCounter> compare_counters(const std::vector<PortCounters>& p
   }
   append("", others_left, others_right, counters);
   return counters;
+}
+
+RowCounterComparison compare_counters(const Comparison& comparison, const ComparedPair& pair) {
+  const CountedRuns& measured = pair.measured.counted;
+  const ComparedRun& prediction = comparison.predicted;
+  CountedRuns predicted = pair.predicted.counted;
+  // A result's own counters are of its last row.
+  if (predicted.runs == 0 && prediction.rows.back().size_bytes == pair.predicted.size_bytes) {
+    predicted = {1, prediction.counters};
+  }
+  if (predicted.runs == 0 || measured.runs == 0) return {};
+  RowCounterComparison compared{&pair, compare_counters(predicted.ports, measured.ports)};
+  for (ComparedCounter& counter : compared.counters) {
+    if (counter.measured) *counter.measured /= measured.runs;
+  }
+  if (compared.counters.empty()) compared.pair = nullptr;
+  return compared;
+}
+
+RowCounterComparison compare_counters(const Comparison& comparison) {
+  RowCounterComparison compared;
+  if (const auto worst = comparison.worst()) {
+    compared = compare_counters(comparison, comparison.pairs[*worst]);
+  }
+  for (auto pair = comparison.pairs.rbegin(); pair != comparison.pairs.rend(); ++pair) {
+    if (compared.pair != nullptr) break;
+    compared = compare_counters(comparison, *pair);
+  }
+  return compared;
 }
 
 }  // namespace gradhaul

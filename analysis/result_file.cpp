@@ -15,6 +15,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::int64_t kMostRanks = 1 << 24;
+constexpr std::int64_t kMostRuns = 1 << 30;
 
 // Reads a row's keys, and knows what to say where one is missing.
 class RowKeys {
@@ -59,6 +60,27 @@ class RowKeys {
   const std::string& source_;
 };
 
+void read_as_on_host(const Json& counts, PortCounters& port) {
+  if (!counts.is_object()) return;
+  for (const auto& [name, value] : counts.items()) {
+    const auto count = whole_of(value);
+    if (count && *count >= 0) port.as_on_host[name] = *count;
+  }
+}
+
+CountedRuns read_counted(const RowKeys& keys) {
+  CountedRuns counted;
+  const auto runs = whole_of(keys.value("counted_runs"));
+  if (!runs || *runs < 1 || *runs > kMostRuns || !keys.value("counters").is_array()) return counted;
+  counted.runs = static_cast<int>(*runs);
+  for (const Json& entry : keys.value("counters")) {
+    PortCounters& port = counted.ports.emplace_back();
+    port.port = text_of(member(entry, "port"));
+    read_as_on_host(member(entry, "as_on_host"), port);
+  }
+  return counted;
+}
+
 ComparedRow read_row(const RowKeys& keys) {
   ComparedRow row;
   row.collective = keys.text("collective");
@@ -79,6 +101,7 @@ ComparedRow read_row(const RowKeys& keys) {
   row.min_us = keys.statistic("min");
   row.p50_us = keys.statistic("p50");
   row.p99_us = keys.statistic("p99");
+  row.counted = read_counted(keys);
   row.limited_by = text_of(keys.value("limited_by"));
   if (keys.value("parts_us").is_object()) {
     for (const auto& [name, time] : keys.value("parts_us").items()) {
@@ -118,6 +141,7 @@ void read_counters(const Json& list, ComparedRun& run) {
     port.local_ack_timeout_err = count(member(entry, "local_ack_timeout_err"));
     port.rnr_nak_retry_err = count(member(entry, "rnr_nak_retry_err"));
     port.out_of_credits = duration_of(member(entry, "out_of_credits_us"));
+    read_as_on_host(member(entry, "as_on_host"), port);
     run.counters.push_back(std::move(port));
   }
 }

@@ -76,6 +76,17 @@ void add_held(const HeldResources& held, Json& json) {
   if (held.registered.count > 0) json["registered_bytes"] = held.registered.count;
 }
 
+// Under the names of hosts alone.
+void add_counted(const CountedRuns& counted, Json& json) {
+  if (counted.runs == 0) return;
+  json["counted_runs"] = counted.runs;
+  json["counters"] = Json::array();
+  for (const PortCounters& port : counted.ports) {
+    if (port.as_on_host.empty()) continue;
+    json["counters"].push_back({{"port", port.port}, {"as_on_host", port.as_on_host}});
+  }
+}
+
 Json row_json(const ResultRow& row) {
   Json json = row_start(row);
   json["wrong"] = nullptr;
@@ -105,6 +116,7 @@ Json measured_row_json(const ResultRow& row) {
   json["p50_us"] = microseconds(times.p50);
   json["p99_us"] = microseconds(times.p99);
   add_choice(row, json);
+  add_counted(row.counted, json);
   return json;
 }
 
@@ -194,7 +206,13 @@ Json result_json(const Prediction& prediction, const ScenarioRecord& scenario,
   result["scenario"] = scenario_json(scenario);
   result["engine"] = engine_json(prediction, version);
   result["placement"] = {{"channels", prediction.channels}, {"rings", prediction.rings}};
-  result["rows"] = list_json(prediction.rows, row_json);
+  // Those of an only row are the file's.
+  const bool several = prediction.rows.size() > 1;
+  result["rows"] = list_json(prediction.rows, [several](const ResultRow& row) {
+    Json json = row_json(row);
+    if (several) add_counted(row.counted, json);
+    return json;
+  });
   result["resources"] = list_json(prediction.resources, resource_json);
   result["counters"] = list_json(prediction.counters, counters_json);
   if (prediction.company) result["company"] = company_json(*prediction.company);

@@ -54,42 +54,6 @@ struct HeldResources {
   Bytes registered;
 };
 
-struct ResultRow {
-  Collective collective = Collective::kAllReduce;
-  std::string algorithm;
-  std::string protocol;
-  int channels = 0;
-  int ranks = 0;
-  Bytes size;
-  std::int64_t count = 0;
-  DataType datatype = DataType::kFp32;
-  Reduction reduction = Reduction::kSum;
-  Duration time;
-  Bytes bytes_sent_per_rank;  // the largest over ranks
-  // Before the first collective: a rank registers its message's memory. 0: it does so each time, or
-  // nothing goes by a NIC.
-  Duration setup;
-  double cpu_cores = 0;  // that communication threads keep busy, of the busiest node
-  HeldResources held;
-  std::string limited_by;       // "node0.nic0 (32 equal)", "latency", "slots"
-  std::vector<TimePart> parts;  // add up to time; sorted, the largest first
-  std::string job;              // whose it is, where there are several
-  std::optional<IterationTimes> measured;
-  // Where the plan was chosen by its time: those there were to choose from, the fastest first.
-  std::vector<WeighedPlan> weighed;
-  std::optional<NcclChoice> nccl;
-  std::optional<Uncertainty> uncertainty;  // where it was asked for
-};
-
-struct ResourceUse {
-  std::string name;  // "node0.nic0"
-  std::string kind;  // "nic", "pcie", "pcie_uplink", "socket", "socket_link", "nvlink", "reduce",
-                     // "memory", "network"
-  double utilisation = 0;  // of its busier direction, over the time of the last row
-  Bytes bytes;             // payload, both directions together
-  Duration blame;          // its share of the critical path
-};
-
 struct PortCounters {
   std::string port;  // "leaf0:3", "node0.nic0"
   Duration xmit_wait;
@@ -114,6 +78,49 @@ struct PortCounters {
   // The same and more under the names, and in the units, by which a host shows them (sysfs of RDMA
   // ports, `ethtool -S`), so that predicted and measured ones meet.
   std::map<std::string, std::int64_t> as_on_host;
+};
+
+// What ports counted while a row's collectives ran, `runs` of them one after the other.
+struct CountedRuns {
+  int runs = 0;  // 0: nobody counted
+  std::vector<PortCounters> ports;
+};
+
+struct ResultRow {
+  Collective collective = Collective::kAllReduce;
+  std::string algorithm;
+  std::string protocol;
+  int channels = 0;
+  int ranks = 0;
+  Bytes size;
+  std::int64_t count = 0;
+  DataType datatype = DataType::kFp32;
+  Reduction reduction = Reduction::kSum;
+  Duration time;
+  Bytes bytes_sent_per_rank;  // the largest over ranks
+  // Before the first collective: a rank registers its message's memory. 0: it does so each time, or
+  // nothing goes by a NIC.
+  Duration setup;
+  double cpu_cores = 0;  // that communication threads keep busy, of the busiest node
+  HeldResources held;
+  std::string limited_by;       // "node0.nic0 (32 equal)", "latency", "slots"
+  std::vector<TimePart> parts;  // add up to time; sorted, the largest first
+  std::string job;              // whose it is, where there are several
+  std::optional<IterationTimes> measured;
+  CountedRuns counted;  // of measured rows as_on_host alone
+  // Where the plan was chosen by its time: those there were to choose from, the fastest first.
+  std::vector<WeighedPlan> weighed;
+  std::optional<NcclChoice> nccl;
+  std::optional<Uncertainty> uncertainty;  // where it was asked for
+};
+
+struct ResourceUse {
+  std::string name;  // "node0.nic0"
+  std::string kind;  // "nic", "pcie", "pcie_uplink", "socket", "socket_link", "nvlink", "reduce",
+                     // "memory", "network"
+  double utilisation = 0;  // of its busier direction, over the time of the last row
+  Bytes bytes;             // payload, both directions together
+  Duration blame;          // its share of the critical path
 };
 
 struct RunCost {
@@ -154,7 +161,7 @@ struct Measurement {
   std::vector<std::vector<Rank>> rings;
   std::vector<ResultRow> rows;         // one per size and half, out of place first
   std::vector<LadderRow> ladder;       // where it was asked for: size after size, from below
-  std::vector<PortCounters> counters;  // what ports counted meanwhile, as_on_host alone
+  std::vector<PortCounters> counters;  // of the whole run, as_on_host alone
   std::vector<std::string> notes;
   // Sentences: why it ended before all rows were measured, the likeliest cause first, then what
   // others saw of it. Empty: it did not.

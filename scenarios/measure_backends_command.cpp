@@ -15,6 +15,7 @@
 #include "backends/cuda/staged_endpoint.h"
 #include "backends/loopback/memory_endpoint.h"
 #include "backends/measure/measure.h"
+#include "backends/measure/measured_counters.h"
 #include "backends/shared/node_endpoint_maker.h"
 #include "backends/tcp/tcp_endpoint_maker.h"
 #include "backends/verbs/verbs_endpoint_maker.h"
@@ -22,7 +23,7 @@
 #include "scenarios/did_you_mean.h"
 #include "scenarios/exit_status.h"
 #include "scenarios/interruption.h"
-#include "scenarios/measured_counters.h"
+#include "scenarios/notes_of_ranks.h"
 #include "scenarios/rank_memory_command.h"
 #include "scenarios/rank_processes.h"
 #include "scenarios/rdma_settings_command.h"
@@ -125,7 +126,20 @@ VerbsSettings usual_settings(const Communication& communication) {
   VerbsSettings settings;
   settings.timeout = communication.timeout;
   settings.retry = communication.retry;
+  settings.rnr_timer = communication.rnr_timer;
+  settings.traffic_class = communication.traffic_class.value_or(settings.traffic_class);
   return settings;
+}
+
+// Where the scenario says at which socket threads run, whatever they serve. Those that this thread
+// starts run there, too.
+std::optional<ThreadPlace> place_at_socket(const ThreadPlacement& threads) {
+  if (threads.at != ThreadPlacement::At::kOne) return std::nullopt;
+  try {
+    return ThreadPlacer(HostTree("/"), threads).place(nullptr);
+  } catch (const ThreadPlaceError& error) {
+    refuse("communication.thread_placement", error.what());
+  }
 }
 
 // One rank of several processes.
@@ -213,13 +227,18 @@ class ProcessRank {
     }
   }
 
+  // What each rank says; throws ExchangeError.
+  static std::vector<std::string> told_of(Exchange& exchange, const std::string& own) {
+    std::vector<std::string> all;
+    for (const auto& one : exchange.all_gather(std::as_bytes(std::span(own)))) {
+      all.push_back(text_of(one));
+    }
+    return all;
+  }
+
   std::vector<std::string> told_by_all(Exchange& exchange) const {
     try {
-      std::vector<std::string> all;
-      for (const auto& one : exchange.all_gather(std::as_bytes(std::span(plan_.host)))) {
-        all.push_back(text_of(one));
-      }
-      return all;
+      return told_of(exchange, plan_.host);
     } catch (const ExchangeError& error) {
       throw RendezvousFailed(error.what());
     }
@@ -228,12 +247,20 @@ class ProcessRank {
   std::unique_ptr<EndpointMaker> make_endpoints(TcpExchange& exchange) {
     if (options_.backend == "verbs") {
       auto made = std::make_unique<VerbsEndpointMaker>(
-          exchange, rdma_, [this](const ConnectionEnd& end) { return nic_of(end); });
+          exchange, rdma_, [this](const ConnectionEnd& end) { return nic_of(end); }, open_verbs,
+          placer());
       verbs_ = made.get();
       return made;
     }
     return std::make_unique<TcpEndpointMaker>(
         exchange, exchange.local_host(), std::chrono::duration_cast<milliseconds>(plan_.timeout));
+  }
+
+  VerbsEndpointMaker::Placer placer() const {
+    const ThreadPlacement& threads = plan_.scenario.communication.threads;
+    if (!rdma_.pin_thread && threads.at == ThreadPlacement::At::kGpu) return {};
+    auto placer = std::make_shared<ThreadPlacer>(HostTree("/"), threads);
+    return [placer](const ServedDevice& device) { return placer->place(&device); };
   }
 
   // Over those of the network; nothing where the host has the data.
@@ -264,8 +291,9 @@ class ProcessRank {
   // What all ranks' RDMA ports counted of retransmissions and other trouble.
   void tell_of_ports(Exchange& exchange, Measurement& measured) const {
     if (verbs_ == nullptr) return;
-    const std::vector<std::string> notes = verbs_->notes();
-    measured.notes.insert(measured.notes.end(), notes.begin(), notes.end());
+    if (const std::string flush = verbs_->flush_note(); !flush.empty()) {
+      measured.notes.push_back(flush);
+    }
     std::string own;
     for (const auto& [name, count] : verbs_->troubles()) {
       own += fmt::format("{}{} {}", own.empty() ? "" : ", ", name, count);
@@ -273,16 +301,21 @@ class ProcessRank {
     const auto tell = [&](std::size_t rank, const std::string& text) {
       if (!text.empty()) measured.notes.push_back(fmt::format("rank {} counted {}", rank, text));
     };
-    if (!measured.failures.empty()) return tell(static_cast<std::size_t>(plan_.rank), own);
+    const std::string notes = fmt::format("{}", fmt::join(verbs_->notes(), "\n"));
+    const auto tell_notes = [&](const std::vector<std::string>& texts) {
+      const std::vector<std::string> told = notes_of_ranks(texts);
+      measured.notes.insert(measured.notes.end(), told.begin(), told.end());
+    };
+    if (!measured.failures.empty()) {
+      tell_notes({notes});
+      return tell(static_cast<std::size_t>(plan_.rank), own);
+    }
     try {
-      const auto all = exchange.all_gather(std::as_bytes(std::span(own)));
-      for (std::size_t rank = 0; rank < all.size(); ++rank) tell(rank, text_of(all[rank]));
+      tell_notes(told_of(exchange, notes));
+      const std::vector<std::string> all = told_of(exchange, own);
+      for (std::size_t rank = 0; rank < all.size(); ++rank) tell(rank, all[rank]);
       const std::string counted = counted_text(verbs_->counted());
-      std::vector<std::string> texts;
-      for (const auto& one : exchange.all_gather(std::as_bytes(std::span(counted)))) {
-        texts.push_back(text_of(one));
-      }
-      measured.counters = counters_of_ranks(texts, nodes_of_ranks(true));
+      measured.counters = counters_of_ranks(told_of(exchange, counted), nodes_of_ranks(true));
     } catch (const ExchangeError& error) {
       measured.notes.emplace_back(error.what());
     }
@@ -338,9 +371,11 @@ Measurement measure_with_backend(const MeasureOptions& options, const MeasurePla
   const auto known = std::find(kBackends.begin(), kBackends.end(), options.backend);
   if (known == kBackends.end()) refuse_backend(options.backend);
   require_gpu(options, plan);
+  const auto place = place_at_socket(plan.scenario.communication.threads);
   const auto start = std::chrono::steady_clock::now();
   Measurement measured = options.backend == "loopback" ? measure_threads(options, plan, aside)
                                                        : ProcessRank(options, plan).run(aside);
+  if (place) measured.notes.push_back("threads run on " + text_of(*place));
   measured.backend = options.backend;
   measured.cost = cost_since(start);
   return measured;

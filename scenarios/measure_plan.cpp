@@ -163,10 +163,11 @@ void refuse_simulated_only(const Scenario& scenario, const std::string& backend)
                  "measure takes a cluster as it is; faults are simulated (gradhaul predict), and "
                  "--set cluster.faults=[] leaves them out");
   }
-  if (scenario.communication.threads.at != ThreadPlacement::At::kGpu) {
+  if (backend != "verbs" && scenario.communication.threads.at == ThreadPlacement::At::kOther) {
     problems.add(whole,
-                 "measure leaves it to you where threads run (numactl); thread_placement is "
-                 "simulated (gradhaul predict)");
+                 "thread_placement: other_socket is another than that of the NIC, which --backend "
+                 "verbs alone knows; measure with --set communication.thread_placement=socket1, or "
+                 "the like");
   }
   if (const std::string threads = what_threads_do(scenario.communication); !threads.empty()) {
     problems.add(whole, fmt::format("measure registers memory once and has no use for {}, which "

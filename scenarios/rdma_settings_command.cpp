@@ -102,6 +102,10 @@ const std::vector<RdmaSetting>& rdma_settings_table() {
       {"rnr_retry", "where no receive is posted; 7: for ever", whole_number(&S::rnr_retry, 0, 7)},
       {"rnr_timer", "code of the pause before that", whole_number(&S::rnr_timer, 0, 31)},
       {"split", "each write over all queue pairs: yes or no", truth(&S::split_writes, "yes", "no")},
+      {"immediate",
+       "with_data, or apart: by an empty write behind a plain one of the data, so that adaptive "
+       "routing may reorder that",
+       truth(&S::immediate_apart, "apart", "with_data")},
       {"inline_bytes", "writes up to this go with their work request",
        whole_number(&S::inline_bytes, 0, 4096)},
       {"signal_interval", "each so-manyth of a chain is signalled",
@@ -113,6 +117,7 @@ const std::vector<RdmaSetting>& rdma_settings_table() {
        "auto, on or off: the NIC reads back what has arrived, before it is told (auto: in memory "
        "of GPUs before Hopper)",
        read_flush},
+      {"pin_thread", "on processors near the NIC: yes or no", truth(&S::pin_thread, "yes", "no")},
       {"deadline", "of one write, its retries included", read_deadline},
   };
   return table;

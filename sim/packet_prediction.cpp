@@ -39,6 +39,7 @@ void take_row(const PredictionRequest& request, const Placement& placement,
   }
   prediction.resources = resource_uses(world);
   prediction.counters = port_counters(world);
+  row.counted = {1, prediction.counters};
   row.limited_by = limited_by(world, prediction.resources);
   row.parts = time_parts(world);
   prediction.rows.push_back(std::move(row));

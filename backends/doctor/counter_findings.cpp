@@ -18,6 +18,7 @@ constexpr std::uint64_t kUsualDowns = 2;
 
 std::string see(const CounterReading& counter) {
   if (counter.file.starts_with("ethtool")) return counter.file + " | grep " + counter.name;
+  if (counter.file.starts_with("nvidia-smi")) return counter.file;
   return "cat " + counter.file;
 }
 

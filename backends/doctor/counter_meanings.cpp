@@ -133,6 +133,16 @@ constexpr std::array kMeanings{
     CounterMeaning{"pcie_fatal_errors", kP, kP, "PCIe errors after which a link had to be reset",
                    "The device was gone meanwhile.",
                    "The kernel's log names the error (dmesg | grep -i aer)."},
+    // GPUs, as NVIDIA's management library counts.
+    CounterMeaning{"gpu_pcie_replays", kW, kF, "PCIe packets of the GPU that had to be sent again",
+                   "Each costs some microseconds; many are a bad contact.",
+                   "Reseat the GPU or its riser, if they keep coming."},
+    CounterMeaning{"nvlink_replay_errors", kW, kF, "NVLink packets that had to be sent again",
+                   "Each costs some microseconds within the node; many are a bad link.",
+                   "Let the maker of the board see nvidia-smi nvlink -e, if they keep coming."},
+    CounterMeaning{"nvlink_recovery_errors", kP, kW, "times that an NVLink retrained",
+                   "No traffic passes it meanwhile.",
+                   "Let the maker of the board see nvidia-smi nvlink -e."},
 };
 
 bool matches(std::string_view pattern, std::string_view name) {

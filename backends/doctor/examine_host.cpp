@@ -8,6 +8,7 @@
 #include "backends/doctor/host_summary.h"
 #include "backends/doctor/node_draft.h"
 #include "backends/doctor/unseen.h"
+#include "backends/host/nvml_reader.h"
 #include "backends/host/read_host.h"
 
 namespace gradhaul {
@@ -59,12 +60,32 @@ void find_absences(const HostInventory& host, Findings& findings) {
   }
 }
 
+void ask_nvml(const NvmlOpener& open, HostSnapshot& snapshot) {
+  HostInventory& host = snapshot.host;
+  if (!host.has_nvidia_gpu()) return;
+  const std::unique_ptr<NvmlLibrary> nvml = open(host.gpu_states_missing);
+  if (!nvml) return;
+  host.gpu_states = read_gpu_states(*nvml, host);
+  const std::vector<CounterValue> counters = read_gpu_counters(*nvml, host);
+  snapshot.counters.insert(snapshot.counters.end(), counters.begin(), counters.end());
+  if (host.gpu_states.empty()) host.gpu_states_missing = "it knows none of the GPUs on the PCI bus";
+}
+
 }  // namespace
 
 HostSnapshot take_snapshot(const HostTree& tree) {
+  if (tree.is_running_host()) return take_snapshot(tree, open_nvml);
+  return take_snapshot(tree, [](std::string& why_not) -> std::unique_ptr<NvmlLibrary> {
+    why_not = "a copied tree holds nothing of it";
+    return nullptr;
+  });
+}
+
+HostSnapshot take_snapshot(const HostTree& tree, const NvmlOpener& open) {
   HostSnapshot snapshot;
   snapshot.host = read_host(tree);
   snapshot.counters = read_counters(tree, snapshot.host);
+  ask_nvml(open, snapshot);
   snapshot.driver_counters_missing = !tree.is_running_host() && !tree.exists("/ethtool");
   return snapshot;
 }
@@ -76,6 +97,7 @@ HostCheckup examine_host(const HostSnapshot& now, const HostSnapshot* earlier, d
   checkup.distances = host_distances(now.host);
   checkup.counters = compare(now.counters, earlier == nullptr ? nullptr : &earlier->counters);
   find_in_ports(now.host, checkup.findings);
+  find_in_gpus(now.host, checkup.findings);
   find_in_drivers(now.host, checkup.findings);
   find_in_paths(now.host, checkup.findings);
   find_in_links(now.host, checkup.findings);

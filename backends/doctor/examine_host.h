@@ -2,12 +2,15 @@
 
 // A host looked at once, or twice with some time between, and judged.
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "backends/host/counter_reader.h"
 #include "backends/host/host_inventory.h"
 #include "backends/host/host_tree.h"
+#include "backends/host/nvml_library.h"
 #include "core/host_checkup.h"
 
 namespace gradhaul {
@@ -18,7 +21,12 @@ struct HostSnapshot {
   bool driver_counters_missing = false;  // of a copied tree that lacks /ethtool
 };
 
+// Gives NVIDIA's management library, or nothing and why.
+using NvmlOpener = std::function<std::unique_ptr<NvmlLibrary>(std::string&)>;
+
+// The library is asked on the running host alone, and where there are NVIDIA's GPUs.
 HostSnapshot take_snapshot(const HostTree& tree);
+HostSnapshot take_snapshot(const HostTree& tree, const NvmlOpener& open);
 
 // What is found in the host as it is now. `earlier` and `seconds` (more than 0) speak of a snapshot
 // before; without one, `earlier` is nullptr and `seconds` 0.

@@ -35,6 +35,7 @@ void find_in_links(const HostInventory& host, Findings& findings);      // PCIe 
 void find_in_transfers(const HostInventory& host, Findings& findings);  // PCIe settings
 void find_in_paths(const HostInventory& host, Findings& findings);      // GPU to NIC
 void find_in_ports(const HostInventory& host, Findings& findings);      // RDMA ports
+void find_in_gpus(const HostInventory& host, Findings& findings);       // NVLink, clocks, memory
 void find_in_drivers(const HostInventory& host, Findings& findings);    // drivers, firmware
 void find_in_roce(const HostInventory& host, Findings& findings);       // RoCE, bonds
 void find_in_system(const HostInventory& host, Findings& findings);     // the kernel's settings

@@ -195,6 +195,60 @@ void find_traffic_class(const RocePort& roce, Findings& findings) {
   }
 }
 
+std::string priorities_text(unsigned mask) {
+  std::vector<std::string> priorities;
+  for (int priority = 0; priority < 8; ++priority) {
+    if ((mask >> priority & 1) != 0) priorities.push_back(std::to_string(priority));
+  }
+  if (priorities.empty()) return "no priority";
+  return (priorities.size() == 1 ? "priority " : "priorities ") + list_text(priorities);
+}
+
+void find_flow_control(const RocePort& roce, Findings& findings) {
+  if (roce.netdev == nullptr || !roce.netdev->priorities) return;
+  const PortPriorities& priorities = *roce.netdev->priorities;
+  const std::string& name = roce.netdev->name;
+  const std::string see = "dcb pfc show dev " + name + "; dcb app show dev " + name;
+  const std::string loses =
+      "Where a switch runs over, RoCE loses packets, and each costs go-back-N; unless the network "
+      "is meant to be lossy, with congestion control and NICs that repeat selectively.";
+  if (priorities.pfc == 0) {
+    findings.push_back({Severity::kWarning,
+                        "roce-pfc-off",
+                        roce.label(),
+                        "PFC protects no priority of " + name,
+                        {{"dcb pfc show dev " + name, "prio-pfc off for all"}},
+                        loses,
+                        "Enable it for the priority of RoCE, here and at the switch: dcb pfc set "
+                        "dev " +
+                            name + " prio-pfc 3:on, or mlnx_qos.",
+                        see});
+    return;
+  }
+  // Only what somebody has set is known to hold: ports may also go by VLAN tags.
+  if (priorities.of_dscp.empty() || !roce.port->traffic_class) return;
+  const int dscp = *roce.port->traffic_class / 4;
+  const auto found = priorities.of_dscp.find(dscp);
+  const int priority = found == priorities.of_dscp.end() ? 0 : found->second;
+  if ((priorities.pfc >> priority & 1) != 0) return;
+  findings.push_back(
+      {Severity::kWarning,
+       "roce-pfc-other-priority",
+       roce.label(),
+       "its traffic class " + std::to_string(*roce.port->traffic_class) + " (DSCP " +
+           std::to_string(dscp) + ") goes by priority " + std::to_string(priority) + " of " + name +
+           ", and PFC protects " + priorities_text(priorities.pfc),
+       {{"dcb pfc show dev " + name, "prio-pfc on for " + priorities_text(priorities.pfc)},
+        {"dcb app show dev " + name, found == priorities.of_dscp.end()
+                                         ? "no entry for DSCP " + std::to_string(dscp)
+                                         : std::to_string(dscp) + ":" + std::to_string(priority)}},
+       loses,
+       "Give RoCE the traffic class of a protected priority (NCCL_IB_TC), or protect this one, on "
+       "all "
+       "hosts and switches alike.",
+       see});
+}
+
 void find_in_bond(const HostInventory& host, const NetDevice& bond, Findings& findings) {
   if (bond.bond_mode.empty() || bond.members.empty()) return;
   const std::string see = "cat /proc/net/bonding/" + bond.name;
@@ -244,6 +298,7 @@ void find_in_roce(const HostInventory& host, Findings& findings) {
     if (!different) find_mtu(roce, findings);
     find_gids(roce, findings);
     find_traffic_class(roce, findings);
+    find_flow_control(roce, findings);
   }
   find_different_indices(ports, findings);
   for (const NetDevice& device : host.net) find_in_bond(host, device, findings);

@@ -128,6 +128,12 @@ void list_roce_port(const RdmaDevice& device, const RdmaPort& port, UnseenList& 
   }
 }
 
+bool tells_priorities(const HostInventory& host, const RdmaDevice& device) {
+  return std::any_of(host.net.begin(), host.net.end(), [&](const NetDevice& candidate) {
+    return candidate.pci == device.pci && candidate.priorities;
+  });
+}
+
 void list_rdma(const HostInventory& host, UnseenList& list) {
   bool infiniband = false;
   bool ethernet = false;
@@ -137,7 +143,7 @@ void list_rdma(const HostInventory& host, UnseenList& list) {
       list_port(device, port, list);
       if (device.pci < 0 || !port.active()) continue;
       infiniband = infiniband || port.link_layer == "InfiniBand";
-      ethernet = ethernet || port.ethernet();
+      ethernet = ethernet || (port.ethernet() && !tells_priorities(host, device));
       classless = classless || (port.ethernet() && !port.traffic_class);
       if (port.ethernet()) list_roce_port(device, port, list);
     }
@@ -151,8 +157,11 @@ void list_rdma(const HostInventory& host, UnseenList& list) {
              "no such file", "NVIDIA's driver package; without it, what the application sets");
   }
   if (ethernet) {
-    list.add("which priorities PFC protects", "", "no file holds it",
-             "a query by netlink: dcb pfc show dev INTERFACE, or mlnx_qos -i INTERFACE");
+    list.add(
+        "which priorities PFC protects", "/dcb/INTERFACE",
+        "no file of the kernel holds it, and its driver does not answer",
+        "mlnx_qos -i INTERFACE; for a copied tree: mkdir DIR/dcb; dcb pfc show dev INTERFACE > "
+        "DIR/dcb/INTERFACE");
   }
   if (!host.rdma.empty() && !host.queue_pairs_shown) {
     list.add("queue pairs, their states and owners", "/sys/kernel/debug/mlx5",
@@ -171,9 +180,11 @@ void list_settings(const HostInventory& host, UnseenList& list) {
              "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "no such file",
              "a cpufreq driver; in a virtual machine its host governs");
   }
-  const bool nvidia = std::any_of(host.gpus.begin(), host.gpus.end(),
-                                  [&](int gpu) { return host.pci[gpu].vendor == 0x10de; });
-  if (nvidia && !settings.gpu_driver.read()) {
+  if (!host.gpu_states_missing.empty()) {
+    list.add("NVLinks, clocks and memory errors of GPUs", "libnvidia-ml.so.1",
+             host.gpu_states_missing, "NVIDIA's driver on the host itself; nvidia-smi -q there");
+  }
+  if (host.has_nvidia_gpu() && !settings.gpu_driver.read()) {
     list.add("which GPU driver this is", "/proc/driver/nvidia/version",
              reason_of(settings.gpu_driver.status), "the nvidia driver, loaded");
   }

@@ -4,6 +4,13 @@
 
 namespace gradhaul {
 
+bool HostInventory::has_nvidia_gpu() const {
+  constexpr int kNvidia = 0x10de;
+  return std::any_of(gpus.begin(), gpus.end(), [this](int gpu) {
+    return pci[static_cast<std::size_t>(gpu)].vendor == kNvidia;
+  });
+}
+
 const NetDevice* HostInventory::net_device(const std::string& name) const {
   const auto found = std::find_if(net.begin(), net.end(),
                                   [&](const NetDevice& device) { return device.name == name; });

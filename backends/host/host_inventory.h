@@ -81,6 +81,12 @@ struct RdmaDevice {
   std::vector<RdmaPort> ports;
 };
 
+// Of an Ethernet port.
+struct PortPriorities {
+  unsigned pfc = 0;            // a bit for each priority that PFC protects
+  std::map<int, int> of_dscp;  // the priority that packets of a DSCP go by, where that is set
+};
+
 struct NetDevice {
   std::string name;
   std::string folder;  // "/sys/class/net/eth0"
@@ -93,6 +99,7 @@ struct NetDevice {
   std::string bond_mode;     // of a bond: "802.3ad", "active-backup"
   std::string bond_hash;     // "layer3+4"
   std::vector<std::string> members;
+  std::optional<PortPriorities> priorities;
   std::optional<bool> marks_congestion;  // ECN on some priority, as notification point
 };
 
@@ -108,6 +115,16 @@ struct HostQueuePair {
   std::string state;
   std::string owner;  // "python3 (pid 4711)", "the kernel"
   std::string file;
+};
+
+// What NVIDIA's management library says of a GPU; nothing where it does not.
+struct GpuState {
+  int pci = -1;
+  int nvlinks = 0;  // that the library tells of
+  int nvlinks_active = 0;
+  std::vector<int> nvlinks_inactive;              // their numbers
+  std::optional<std::uint64_t> throttle_reasons;  // bits of nvmlClocksThrottleReason…
+  std::optional<std::uint64_t> uncorrected_errors;
 };
 
 struct HostSettings {
@@ -143,9 +160,12 @@ struct HostInventory {
   std::vector<NetDevice> net;
   std::vector<HostQueuePair> queue_pairs;
   bool queue_pairs_shown = false;
+  std::vector<GpuState> gpu_states;
+  std::string gpu_states_missing;  // why there are none, where there are NVIDIA's GPUs
   HostSettings settings;
   std::vector<Unseen> unseen;
 
+  bool has_nvidia_gpu() const;
   const NetDevice* net_device(const std::string& name) const;
   // RDMA devices of a PCI function.
   std::vector<const RdmaDevice*> rdma_of(int pci) const;

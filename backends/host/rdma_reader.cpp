@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/host/pci_reader.h"
+#include "backends/host/priority_reader.h"
 
 namespace gradhaul {
 namespace {
@@ -142,6 +143,7 @@ std::vector<NetDevice> read_net(const HostTree& tree, const std::vector<PciFunct
     if (speed && *speed > 0 && *speed < 1 << 28) device.speed = static_cast<int>(*speed);
     device.state = tree.read(device.folder + "/operstate").text;
     read_congestion_marking(tree, device);
+    device.priorities = read_priorities(tree, device.name);
     devices.push_back(std::move(device));
   }
   return devices;

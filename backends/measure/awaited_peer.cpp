@@ -61,4 +61,16 @@ std::optional<AwaitedPeer> awaited_peer(const EngineState& state) {
   return awaited_completion(state);
 }
 
+std::optional<AwaitedPeer> awaited_return(const EngineState& state, int slots) {
+  for (std::size_t i = 0; i < state.ends.size(); ++i) {
+    const ConnectionEnd& end = state.ends[i];
+    const SendWindow& sending = state.connections[i].sending;
+    if (!end.sends || sending.credits() >= sending.posted() + slots) continue;
+    const Rank peer = end.key.destination;
+    return AwaitedPeer{peer, "rank " + std::to_string(peer) + " to give back slots (channel " +
+                                 std::to_string(end.key.channel) + ")"};
+  }
+  return std::nullopt;
+}
+
 }  // namespace gradhaul

@@ -17,5 +17,8 @@ struct AwaitedPeer {
 // The first that is found, receives before sends: who waits to send may wait only because somebody
 // further on does not receive. Nothing where it waits for no peer.
 std::optional<AwaitedPeer> awaited_peer(const EngineState& state);
+// Once all is done here: who has not given back all slots, of `slots` of each connection, and so
+// not read all that was sent.
+std::optional<AwaitedPeer> awaited_return(const EngineState& state, int slots);
 
 }  // namespace gradhaul

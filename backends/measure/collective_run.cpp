@@ -79,7 +79,9 @@ void CollectiveRun::watch(Clock::time_point idle_since) {
   const bool waiting = others_failed && idle >= settings_.timeout / 2;
   if (others_failed && !waiting) throw OthersFailed(progress_text());
   if (!others_failed && idle < settings_.timeout) return;
-  const auto awaited = awaited_peer(engine_->state());
+  const EngineState& state = engine_->state();
+  const auto awaited =
+      engine_->finished() ? awaited_return(state, settings_.engine.slots) : awaited_peer(state);
   const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(idle).count();
   fail(awaited ? awaited->peer : -1,
        "no progress for " + std::to_string(milliseconds) + " ms, waiting for " +

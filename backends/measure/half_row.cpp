@@ -66,11 +66,22 @@ std::optional<ResultRow> HalfRow::measure() {
   const std::unique_ptr<Endpoint> endpoint = make_endpoint();
   facts_ = joined_facts(endpoint->facts(), rank_.memory.facts());
   CollectiveRun run(*schedule_, run_, rank_.exchange, *endpoint, rank_.memory);
-  const auto times = timed(run, kTimedSalt, request_.series);
+  Timed done;
+  fill(kTimedSalt);
+  const CountedAtPorts before = rank_.endpoints.port_counts();
+  auto times = IterationSeries(rank_.exchange, request_.series, request_.interrupted)
+                   .times({[&] { run.prepare(); },
+                           [&] {
+                             ++done.runs;
+                             return run.run();
+                           }});
   if (!times) return std::nullopt;
+  done.times = std::move(*times);
+  done.counted = growth(before, rank_.endpoints.port_counts());
+  done.sent = run.bytes_sent();
   // Once more, with data that no iteration before left anywhere.
   if (!timed(run, kCheckedSalt, {.iterations = 1, .warmup = 0})) return std::nullopt;
-  return row_of(*times, count_wrong(kCheckedSalt), run.bytes_sent());
+  return row_of(done, count_wrong(kCheckedSalt));
 }
 
 std::optional<HalfRow::Times> HalfRow::timed(CollectiveRun& run, std::uint64_t salt,
@@ -138,28 +149,35 @@ std::int64_t HalfRow::count_wrong(std::uint64_t salt) {
   return wrong;
 }
 
-ResultRow HalfRow::row_of(const std::vector<std::chrono::nanoseconds>& times, std::int64_t wrong,
-                          Bytes sent) {
+ResultRow HalfRow::row_of(const Timed& timed, std::int64_t wrong) {
   WireWriter mine;
   mine.i64(wrong);
-  mine.i64(sent.count);
+  mine.i64(timed.sent.count);
+  mine.text(counted_text(timed.counted));
   std::int64_t wrong_of_all = 0;
+  Bytes sent;
+  std::vector<std::string> counted;
+  std::vector<int> nodes;
   for (const std::vector<std::byte>& record : rank_.exchange.all_gather(mine.bytes())) {
     WireReader theirs(record);
     wrong_of_all += theirs.i64();
     sent = std::max(sent, Bytes{theirs.i64()});
+    counted.push_back(theirs.text());
+    nodes.push_back(static_cast<int>(nodes.size()) / request_.cluster.ranks_per_node);
   }
-  const TimeSummary summary = summary_of(times);
+  const TimeSummary summary = summary_of(timed.times);
   ResultRow row =
       asked_row(request_.workload, communication_, request_.cluster.ranks(), channels_, size_);
   row.time = summary.mean;
   row.bytes_sent_per_rank = sent;
   row.measured = IterationTimes{.in_place = in_place_,
                                 .wrong = wrong_of_all,
-                                .iterations = static_cast<int>(times.size()),
+                                .iterations = static_cast<int>(timed.times.size()),
                                 .min = summary.min,
                                 .p50 = summary.p50,
                                 .p99 = summary.p99};
+  row.counted.ports = counters_of_ranks(counted, nodes);
+  if (!row.counted.ports.empty()) row.counted.runs = timed.runs;
   return row;
 }
 

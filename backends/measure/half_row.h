@@ -10,6 +10,7 @@
 
 #include "backends/measure/collective_run.h"
 #include "backends/measure/measure.h"
+#include "backends/measure/measured_counters.h"
 #include "core/make_schedule.h"
 #include "core/placement.h"
 
@@ -37,8 +38,14 @@ class HalfRow {
   std::unique_ptr<Endpoint> make_endpoint();
   void fill(std::uint64_t salt);
   std::int64_t count_wrong(std::uint64_t salt);
-  ResultRow row_of(const std::vector<std::chrono::nanoseconds>& times, std::int64_t wrong,
-                   Bytes sent);
+  // Of the iterations that were timed, and of their warm-up.
+  struct Timed {
+    Times times;
+    int runs = 0;
+    CountedAtPorts counted;  // by this rank's ports meanwhile
+    Bytes sent;              // by this rank, in each
+  };
+  ResultRow row_of(const Timed& timed, std::int64_t wrong);
 
   const MeasureRequest& request_;
   const Communication& communication_;

@@ -9,7 +9,7 @@ namespace gradhaul {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x47485642;  // "GHVB"
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 
 class RecordWriter {
  public:
@@ -139,6 +139,7 @@ std::vector<std::byte> encode(const ConnectionRecord& record) {
   writer.number(record.slot_size);
   writer.number(record.queue_pairs);
   writer.number(static_cast<std::uint8_t>(record.split_writes));
+  writer.number(static_cast<std::uint8_t>(record.immediate_apart));
   writer.number(static_cast<std::uint32_t>(record.rails.size()));
   for (const RailRecord& rail : record.rails) write(writer, rail);
   writer.number(static_cast<std::uint32_t>(record.ends.size()));
@@ -160,6 +161,7 @@ ConnectionRecord decode(std::span<const std::byte> bytes) {
   record.slot_size = reader.number<std::uint64_t>();
   record.queue_pairs = reader.number<std::uint32_t>();
   record.split_writes = reader.number<std::uint8_t>() != 0;
+  record.immediate_apart = reader.number<std::uint8_t>() != 0;
   const std::uint32_t rails = reader.count(31);
   for (std::uint32_t i = 0; i < rails; ++i) record.rails.push_back(read_rail(reader));
   const std::uint32_t ends = reader.count(37);
@@ -178,7 +180,9 @@ std::string first_difference(const ConnectionRecord& rank0, const ConnectionReco
        {Setting{"slot_size", rank0.slot_size, other.slot_size},
         Setting{"slots", rank0.slots, other.slots},
         Setting{"queue_pairs", rank0.queue_pairs, other.queue_pairs},
-        Setting{"split", rank0.split_writes ? 1U : 0U, other.split_writes ? 1U : 0U}}) {
+        Setting{"split", rank0.split_writes ? 1U : 0U, other.split_writes ? 1U : 0U},
+        Setting{"immediate apart", rank0.immediate_apart ? 1U : 0U,
+                other.immediate_apart ? 1U : 0U}}) {
     if (setting.there == setting.here) continue;
     return std::string(setting.name) + " is " + std::to_string(setting.here) + ", that of rank 0 " +
            std::to_string(setting.there);

@@ -46,6 +46,7 @@ struct ConnectionRecord {
   std::uint64_t slot_size = 0;
   std::uint32_t queue_pairs = 0;
   bool split_writes = false;
+  bool immediate_apart = false;
   std::vector<RailRecord> rails;
   std::vector<EndRecord> ends;
 };

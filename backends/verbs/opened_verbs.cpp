@@ -55,6 +55,11 @@ std::chrono::nanoseconds OpenedVerbs::time_registration(std::span<std::byte> mem
   return Clock::now() - start;
 }
 
+ServedDevice OpenedVerbs::device_of(int nic) const {
+  const VerbsPort& port = rails_[static_cast<std::size_t>(nic) % rails_.size()].port;
+  return {port.device, port.pci_path};
+}
+
 std::vector<std::pair<std::string, std::int64_t>> OpenedVerbs::counters() const {
   std::vector<std::pair<std::string, std::int64_t>> all;
   for (const RdmaRail& rail : rails_) {

@@ -21,6 +21,7 @@ class OpenedVerbs final : public VerbsBackend {
     return reach_of(*library_, rails_, settings_, bytes, device);
   }
   std::chrono::nanoseconds time_registration(std::span<std::byte> memory) override;
+  ServedDevice device_of(int nic) const override;
   const std::vector<std::string>& notes() const override { return notes_; }
   std::vector<std::pair<std::string, std::int64_t>> counters() const override;
 

@@ -96,6 +96,13 @@ std::string mismatch(const RdmaRail& rail, const RailRecord& peer) {
     return here + " and " + there +
            " are in different partitions: choose pkey_index on one of them";
   }
+  // The upper bit is that of full members; two limited ones may not speak to each other
+  // [IBTA vol. 1, 10.9.3].
+  if (((rail.pkey | peer.pkey) & 0x8000) == 0) {
+    return here + " and " + there +
+           " are both limited members of their partition, which reach full members only: have the "
+           "subnet manager make one of them a full member, or choose pkey_index";
+  }
   if (!rail.ethernet()) return "";
   ibv_gid gid{};
   std::copy(peer.gid.begin(), peer.gid.end(), gid.raw);

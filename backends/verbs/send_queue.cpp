@@ -27,7 +27,7 @@ void SendQueue::stage(const RemoteWrite& write) {
   request.wr_id = settings_.id_base | next_;
   request.sg_list = &added.piece;
   request.num_sge = write.length > 0 ? 1 : 0;
-  request.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
+  request.opcode = write.plain ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_WRITE_WITH_IMM;
   request.imm_data = htonl(write.immediate);
   request.wr.rdma.remote_addr = write.remote_address;
   request.wr.rdma.rkey = write.remote_key;

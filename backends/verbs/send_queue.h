@@ -20,6 +20,7 @@ struct RemoteWrite {
   std::uint64_t remote_address = 0;
   std::uint32_t remote_key = 0;
   std::uint32_t immediate = 0;  // host order
+  bool plain = false;           // without immediate data: the peer does not hear of it
   std::int64_t write = 0;       // which write of its connection this is a part of
 };
 

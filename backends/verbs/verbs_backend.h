@@ -14,6 +14,7 @@
 
 #include "backends/cpu/host_memory.h"
 #include "backends/endpoint.h"
+#include "backends/host/thread_place.h"
 #include "backends/verbs/device_memory.h"
 #include "backends/verbs/verbs_error.h"
 #include "backends/verbs/verbs_settings.h"
@@ -40,6 +41,7 @@ struct VerbsWiring {
   DeviceReach reach;
   const DeviceMemory* device = nullptr;
   FlushTimes* flush_times = nullptr;  // to be added to; outlives the endpoint
+  std::string thread;                 // where the rank's thread runs, in words; empty: nobody says
 };
 
 class VerbsBackend {
@@ -55,6 +57,8 @@ class VerbsBackend {
   virtual DeviceReach reach(std::span<std::byte> bytes, const DeviceMemory& device) = 0;
   // What the first of its ports takes to register memory. Throws VerbsError.
   virtual std::chrono::nanoseconds time_registration(std::span<std::byte> memory) = 0;
+  // The device of the port that NIC i goes by.
+  virtual ServedDevice device_of(int nic) const = 0;
   // What was skipped, and what a user should know.
   virtual const std::vector<std::string>& notes() const = 0;
   // Of the ports in use: name and counters (retransmissions and the like) that the kernel keeps, as

@@ -8,17 +8,12 @@
 namespace gradhaul {
 namespace {
 
-// Immediate data: a credit has the upper bit and the slots it returns; data has how many parts its
-// write has, less one, and the write's number.
-constexpr std::uint32_t kCreditBit = 0x80000000;
-constexpr int kPartsShift = 24;
-constexpr std::uint32_t kPartsMask = 0x7f;
 // Parts begin at multiples of this, so that each keeps whole cache lines and PCIe packets.
 constexpr std::int64_t kPartAlignment = 128;
 
-constexpr std::uint32_t data_immediate(std::int64_t write, std::uint32_t parts) {
-  return (parts - 1) << kPartsShift |
-         (static_cast<std::uint32_t>(write) & ArrivingWrites::kNumberMask);
+ImmediateFormat format_of(const VerbsConnection::Shape& shape, int queue_pairs) {
+  if (!shape.immediate_apart) return {};
+  return ImmediateFormat::apart(shape.slots, shape.split_writes ? queue_pairs : 1);
 }
 
 }  // namespace
@@ -27,7 +22,8 @@ int VerbsConnection::send_capacity(const Shape& shape, int index, int queue_pair
   // Not bounded by the slots: a credit may be back before the write it answers is acknowledged.
   const int in_flight = shape.max_in_flight;
   if (!shape.end.sends) return index == 0 ? in_flight : 1;
-  return shape.split_writes ? in_flight : (in_flight + queue_pairs - 1) / queue_pairs;
+  const int writes = shape.split_writes ? in_flight : (in_flight + queue_pairs - 1) / queue_pairs;
+  return shape.immediate_apart ? 2 * writes : writes;
 }
 
 int VerbsConnection::receive_capacity(const Shape& shape, int index) {
@@ -38,9 +34,10 @@ VerbsConnection::VerbsConnection(VerbsLibrary& verbs, const Shape& shape,
                                  std::vector<OpenedQueuePair> pairs)
     : verbs_(verbs),
       shape_(shape),
+      format_(format_of(shape, static_cast<int>(pairs.size()))),
       data_(shape.max_in_flight),
       credits_(shape.max_in_flight),
-      arrivals_(shape.slots),
+      arrivals_(shape.slots, format_.number_mask()),
       credits_arrived_(static_cast<std::size_t>(shape.slots)),
       slots_free_(shape.slots) {
   const auto count = static_cast<int>(pairs.size());
@@ -90,7 +87,8 @@ void VerbsConnection::post_data(const WriteRequest& request, const LocalBytes& s
   std::int64_t piece = (length + pieces - 1) / pieces;
   if (pieces > 1) piece = (piece + kPartAlignment - 1) / kPartAlignment * kPartAlignment;
   const auto parts = static_cast<std::uint32_t>((length + piece - 1) / piece);
-  const std::int64_t write = data_.post(length, static_cast<int>(parts));
+  const int requests = static_cast<int>(parts) * (shape_.immediate_apart ? 2 : 1);
+  const std::int64_t write = data_.post(length, requests);
   if (failed_) return;
   const std::uint64_t slot =
       remote_.address + static_cast<std::uint64_t>(shape_.slot_size.count * request.slot);
@@ -98,14 +96,20 @@ void VerbsConnection::post_data(const WriteRequest& request, const LocalBytes& s
   for (std::uint32_t part = 0; part < parts; ++part, offset += piece) {
     const auto at = static_cast<std::uint64_t>(offset);
     const std::int64_t index = shape_.split_writes ? part : write % pairs;
-    pairs_[static_cast<std::size_t>(index)].sends.stage(
-        {.address = source.address + at,
-         .length = static_cast<std::uint32_t>(std::min(piece, length - offset)),
-         .key = source.key,
-         .remote_address = slot + at,
-         .remote_key = remote_.key,
-         .immediate = data_immediate(write, parts),
-         .write = write});
+    const auto bytes = static_cast<std::uint32_t>(std::min(piece, length - offset));
+    const std::uint32_t immediate = format_.data({.number = static_cast<std::uint32_t>(write),
+                                                  .parts = parts,
+                                                  .length = format_.tells_length() ? bytes : 0});
+    SendQueue& sends = pairs_[static_cast<std::size_t>(index)].sends;
+    sends.stage({.address = source.address + at,
+                 .length = bytes,
+                 .key = source.key,
+                 .remote_address = slot + at,
+                 .remote_key = remote_.key,
+                 .immediate = immediate,
+                 .plain = shape_.immediate_apart,
+                 .write = write});
+    if (shape_.immediate_apart) sends.stage({.immediate = immediate, .write = write});
   }
 }
 
@@ -117,7 +121,8 @@ void VerbsConnection::post_credit(std::int32_t slots_returned) {
   const std::int64_t write = credits_.post(0, 1);
   if (failed_) return;
   pairs_.front().sends.stage(
-      {.immediate = kCreditBit | static_cast<std::uint32_t>(slots_returned), .write = write});
+      {.immediate = ImmediateFormat::credit(static_cast<std::uint32_t>(slots_returned)),
+       .write = write});
 }
 
 int VerbsConnection::ring() {
@@ -136,14 +141,14 @@ void VerbsConnection::on_sent(std::size_t index, std::uint32_t number) {
 
 bool VerbsConnection::on_received(std::size_t index, std::uint32_t immediate, std::int64_t bytes) {
   ++pairs_[index].receives_due;
-  const bool is_credit = (immediate & kCreditBit) != 0;
+  const bool is_credit = ImmediateFormat::is_credit(immediate);
   if (is_credit != sends()) return false;
-  const std::uint32_t number = immediate & ArrivingWrites::kNumberMask;
   if (!is_credit) {
-    const auto parts = static_cast<int>(immediate >> kPartsShift & kPartsMask) + 1;
-    return arrivals_.part_arrived(number, parts, bytes);
+    const ImmediateFormat::Data data = format_.data_of(immediate);
+    return arrivals_.part_arrived(data.number, static_cast<int>(data.parts),
+                                  format_.tells_length() ? data.length : bytes);
   }
-  const std::int64_t returned = number;
+  const std::int64_t returned = ImmediateFormat::slots_of(immediate);
   if (returned < 1 || slots_free_ + returned > shape_.slots) return false;
   slots_free_ += returned;
   credits_arrived_.push(static_cast<std::int32_t>(returned));

@@ -3,11 +3,11 @@
 // One end of a connection: its queue pairs, what is posted on them, and what has come.
 //
 // Data goes from source to destination as RDMA writes with immediate data into the receive slot
-// that the request names; the immediate says which write of the connection it is, and how many
-// parts it has. Credits go the other way on the first queue pair, as immediate data without bytes.
-// Each immediate takes a posted receive: as many as slots are posted before the peer may begin, and
-// each is posted again before the credit that lets the peer use its slot once more. So none is ever
-// missing.
+// that the request names; or as plain ones, each with an empty write with immediate data behind it
+// on the same queue pair. What an immediate says: backends/verbs/immediate_format.h. Credits go the
+// other way on the first queue pair, as immediate data without bytes. Each immediate takes a posted
+// receive: as many as slots are posted before the peer may begin, and each is posted again before
+// the credit that lets the peer use its slot once more. So none is ever missing.
 
 #include <cstdint>
 #include <limits>
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "backends/cpu/host_memory.h"
+#include "backends/verbs/immediate_format.h"
 #include "backends/verbs/rdma_rail.h"
 #include "backends/verbs/send_queue.h"
 #include "backends/verbs/write_windows.h"
@@ -45,6 +46,7 @@ class VerbsConnection {
     int slots = 1;
     Bytes slot_size;
     bool split_writes = false;
+    bool immediate_apart = false;
     int max_in_flight = 1;
     int signal_interval = 16;
     std::uint32_t first_place = 0;  // of its queue pairs, in wr_id
@@ -65,6 +67,7 @@ class VerbsConnection {
   std::uint32_t packet_number(std::size_t index) const {
     return pairs_[index].opened.packet_number;
   }
+  const ImmediateFormat& format() const { return format_; }
   const SendQueue& send_queue(std::size_t index) const { return pairs_[index].sends; }
 
   // How many work requests each of its queue pairs has to hold.
@@ -121,6 +124,7 @@ class VerbsConnection {
   Shape shape_;
   std::vector<Pair> pairs_;
   RemoteSlots remote_;
+  ImmediateFormat format_;
   PostedWrites data_;
   PostedWrites credits_;
   ArrivingWrites arrivals_;

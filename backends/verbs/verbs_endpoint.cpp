@@ -343,6 +343,7 @@ std::vector<std::pair<std::string, std::string>> VerbsEndpoint::facts() const {
   facts.emplace_back("queue_pairs", std::to_string(settings_.queue_pairs));
   facts.emplace_back(
       "writes", settings_.split_writes ? "split over queue pairs" : "alternate over queue pairs");
+  facts.emplace_back("immediate", settings_.immediate_apart ? "apart" : "with data");
   facts.emplace_back("service_level", std::to_string(settings_.service_level));
   facts.emplace_back("traffic_class", std::to_string(settings_.traffic_class));
   facts.emplace_back("timeout", std::to_string(settings_.timeout));
@@ -355,6 +356,7 @@ std::vector<std::pair<std::string, std::string>> VerbsEndpoint::facts() const {
   facts.emplace_back("completion", settings_.completion == CompletionMode::kPolling  ? "polling"
                                    : settings_.completion == CompletionMode::kEvents ? "events"
                                                                                      : "adaptive");
+  if (!thread_.empty()) facts.emplace_back("thread", thread_);
   return facts;
 }
 

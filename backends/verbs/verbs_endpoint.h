@@ -94,6 +94,7 @@ class VerbsEndpoint final : public Endpoint {
   };
 
   void open(const VerbsWiring& wiring);
+  void check_immediate() const;
   std::size_t use_rail(int nic);
   void register_regions(UsedRail& used, const VerbsWiring& wiring);
   ibv_cq* completion_queue(UsedRail& used, int entries);
@@ -130,6 +131,7 @@ class VerbsEndpoint final : public Endpoint {
   bool of_device_;   // the memory is a GPU's
   bool reads_back_;  // what arrives, before it is delivered
   FlushTimes* flush_times_;
+  std::string thread_;  // where it runs, in words
   TransportLimits limits_;
   std::vector<UsedRail> used_;
   std::vector<VerbsConnection> connections_;  // by ConnectionId; end before the queues they use

@@ -2,14 +2,19 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <string_view>
+#include <thread>
 
+#include "backends/measure/measured_counters.h"
 #include "backends/measure/rank_failed.h"
 #include "backends/verbs/join_exchange.h"
 
 namespace gradhaul {
 namespace {
+
+// The kernel reads hw_counters anew no sooner than 10 ms after the last time, counted in whole
+// ticks of 10 ms at the most [Linux, include/rdma/ib_verbs.h, RDMA_HW_STATS_DEFAULT_LIFESPAN].
+constexpr std::chrono::milliseconds kCountsLive{25};
 
 // Counters of ordinary traffic, by how their names end [Linux, Documentation/ABI/stable/
 // sysfs-class-infiniband; drivers/infiniband/sw/rxe/rxe_hw_counters.c]; the rest counts what should
@@ -24,11 +29,12 @@ bool counts_traffic(std::string_view name) {
 }  // namespace
 
 VerbsEndpointMaker::VerbsEndpointMaker(Exchange& exchange, const VerbsSettings& settings,
-                                       NicOf nic_of, Opener opener)
+                                       NicOf nic_of, Opener opener, Placer placer)
     : exchange_(exchange),
       settings_(settings),
       nic_of_(std::move(nic_of)),
-      opener_(std::move(opener)) {}
+      opener_(std::move(opener)),
+      placer_(std::move(placer)) {}
 
 void VerbsEndpointMaker::open() {
   std::string error;
@@ -45,6 +51,21 @@ void VerbsEndpointMaker::open() {
 void VerbsEndpointMaker::open_for(const EndpointRequest& request) {
   settings_.queue_pairs = request.queue_pairs;
   if (!verbs_ || queue_pairs_ != request.queue_pairs) open();
+}
+
+// Before anything is allocated for connections: by the NIC of the first.
+void VerbsEndpointMaker::place_for(const EndpointRequest& request) {
+  if (!placer_ || request.connections.empty()) return;
+  const ServedDevice device = verbs_->device_of(nic_of_(request.connections.front()));
+  if (place_ && placed_for_ == device.name) return;
+  std::string error;
+  try {
+    place_ = placer_(device);
+    placed_for_ = device.name;
+  } catch (const ThreadPlaceError& failure) {
+    error = std::string("thread_placement: ") + failure.what();
+  }
+  if (!error.empty()) refuse_to_join(exchange_, error);
 }
 
 DeviceReach VerbsEndpointMaker::reach(const EndpointRequest& request, const DeviceMemory* device) {
@@ -65,7 +86,9 @@ DeviceReach VerbsEndpointMaker::reach(const EndpointRequest& request, const Devi
 std::unique_ptr<Endpoint> VerbsEndpointMaker::make(const EndpointRequest& request) {
   try {
     open_for(request);
+    place_for(request);
     VerbsWiring wiring;
+    if (place_) wiring.thread = text_of(*place_);
     wiring.connections = request.connections;
     for (const ConnectionEnd& end : request.connections) wiring.nics.push_back(nic_of_(end));
     wiring.slots = request.slots;
@@ -90,32 +113,39 @@ std::optional<std::chrono::nanoseconds> VerbsEndpointMaker::time_registration(
   }
 }
 
+std::vector<std::pair<std::string, std::int64_t>> VerbsEndpointMaker::port_counts() {
+  std::vector<std::pair<std::string, std::int64_t>> counts;
+  if (!verbs_) return counts;
+  std::this_thread::sleep_until(counts_read_ + kCountsLive);
+  counts = verbs_->counters();
+  counts_read_ = std::chrono::steady_clock::now();
+  return counts;
+}
+
 std::vector<std::string> VerbsEndpointMaker::notes() const {
   std::vector<std::string> notes = verbs_ ? verbs_->notes() : std::vector<std::string>{};
-  if (flush_times_.count > 0) {
-    const auto each = flush_times_.total.count() / flush_times_.count;
-    notes.push_back("NICs of rank " + std::to_string(exchange_.rank()) + " read back " +
-                    std::to_string(flush_times_.count) + " times what had arrived, each in " +
-                    std::to_string(each / 1000) + "." + std::to_string(each % 1000 / 100) +
-                    " us until it was seen (flush)");
-  }
+  if (place_ && place_->amiss) notes.push_back("its thread may run anywhere: " + place_->why);
   return notes;
 }
 
+std::string VerbsEndpointMaker::flush_note() const {
+  if (flush_times_.count == 0) return "";
+  const auto each = flush_times_.total.count() / flush_times_.count;
+  return "NICs of rank " + std::to_string(exchange_.rank()) + " read back " +
+         std::to_string(flush_times_.count) + " times what had arrived, each in " +
+         std::to_string(each / 1000) + "." + std::to_string(each % 1000 / 100) +
+         " us until it was seen (flush)";
+}
+
 std::vector<std::pair<std::string, std::int64_t>> VerbsEndpointMaker::counted() const {
-  std::vector<std::pair<std::string, std::int64_t>> counted;
-  if (!verbs_) return counted;
-  std::map<std::string, std::int64_t> before(counters_before_.begin(), counters_before_.end());
-  for (const auto& [name, value] : verbs_->counters()) {
-    const std::int64_t more = value - before[name];
-    if (more > 0) counted.emplace_back(name, more);
-  }
-  return counted;
+  return verbs_ ? growth(counters_before_, verbs_->counters()) : CountedAtPorts{};
 }
 
 std::vector<std::pair<std::string, std::int64_t>> VerbsEndpointMaker::troubles() const {
   std::vector<std::pair<std::string, std::int64_t>> troubles = counted();
-  std::erase_if(troubles, [](const auto& counter) { return counts_traffic(counter.first); });
+  std::erase_if(troubles, [](const auto& counter) {
+    return counter.second == 0 || counts_traffic(counter.first);
+  });
   return troubles;
 }
 

@@ -56,6 +56,7 @@ VerbsEndpoint::VerbsEndpoint(VerbsLibrary& verbs, const std::vector<RdmaRail>& r
       of_device_(wiring.device != nullptr),
       reads_back_(reads_back(settings, wiring.device)),
       flush_times_(wiring.flush_times),
+      thread_(wiring.thread),
       last_look_(Clock::now()) {
   // A write that takes its bytes along has them read by the CPU, which can't read a GPU's.
   if (of_device_) settings_.inline_bytes = 0;
@@ -104,6 +105,7 @@ void VerbsEndpoint::open(const VerbsWiring& wiring) {
   limits_.max_writes_in_flight = settings_.max_writes_in_flight;
   GRADHAUL_ASSERT(wiring.nics.empty() || wiring.nics.size() == wiring.connections.size(),
                   "each connection has its NIC");
+  check_immediate();
   connections_.reserve(wiring.connections.size());
   wires_.resize(wiring.connections.size());
   for (std::size_t id = 0; id < wiring.connections.size(); ++id) {
@@ -113,6 +115,18 @@ void VerbsEndpoint::open(const VerbsWiring& wiring) {
     if (reads_back_ && !used.read_back) used.read_back.emplace(verbs_, *used.rail, settings_);
     open_connection(wiring, id);
   }
+}
+
+// What is left of an immediate has to tell the length of what goes into a slot.
+void VerbsEndpoint::check_immediate() const {
+  if (!settings_.immediate_apart) return;
+  const Bytes longest =
+      ImmediateFormat::apart(slots_, settings_.split_writes ? settings_.queue_pairs : 1).longest();
+  if (slot_size_ <= longest) return;
+  throw VerbsError("immediate=apart: slot_size is " + std::to_string(slot_size_.count) +
+                   " bytes, and with " + std::to_string(slots_) +
+                   " slots an immediate tells of at most " + std::to_string(longest.count) +
+                   ": choose a smaller communication.slot_size, or immediate=with_data");
 }
 
 std::size_t VerbsEndpoint::use_rail(int nic) {
@@ -212,6 +226,7 @@ void VerbsEndpoint::open_connection(const VerbsWiring& wiring, std::size_t id) {
                                      .slots = slots_,
                                      .slot_size = slot_size_,
                                      .split_writes = settings_.split_writes,
+                                     .immediate_apart = settings_.immediate_apart,
                                      .max_in_flight = limits_.max_writes_in_flight,
                                      .signal_interval = settings_.signal_interval,
                                      .first_place = static_cast<std::uint32_t>(places_.size())};
@@ -241,6 +256,7 @@ ConnectionRecord VerbsEndpoint::record_of_this_rank(const VerbsWiring& wiring) c
   record.slot_size = static_cast<std::uint64_t>(slot_size_.count);
   record.queue_pairs = static_cast<std::uint32_t>(settings_.queue_pairs);
   record.split_writes = settings_.split_writes;
+  record.immediate_apart = settings_.immediate_apart;
   for (const UsedRail& used : used_) record.rails.push_back(record_of(*used.rail));
   for (std::size_t id = 0; id < connections_.size(); ++id) {
     const VerbsConnection& connection = connections_[id];

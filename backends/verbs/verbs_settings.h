@@ -36,6 +36,10 @@ struct VerbsSettings {
   int queue_pairs = 1;    // of a connection, at most 64
   // Parts of each write go by all queue pairs; else writes alternate over them.
   bool split_writes = false;
+  // Data by plain writes, each with an empty one with the immediate behind it: networks that
+  // reorder packets (adaptive routing) may then reorder those of the data, as NCCL has it
+  // (NCCL_IB_AR_THRESHOLD).
+  bool immediate_apart = false;
   int inline_bytes = 128;  // writes up to this go with their work request, if the device allows
   // Of work requests rung together each so-manyth is signalled, and the last.
   int signal_interval = 16;
@@ -43,6 +47,7 @@ struct VerbsSettings {
   bool relaxed_ordering = true;
   CompletionMode completion = CompletionMode::kAdaptive;
   FlushMode flush = FlushMode::kAuto;
+  bool pin_thread = true;  // the rank's thread runs near its NIC, if the host says where that is
   std::chrono::milliseconds deadline{60'000};  // of one write, its retries included; 0: none
 };
 

@@ -59,12 +59,12 @@ class PostedWrites {
   std::int64_t bytes_done_ = 0;
 };
 
-// At the end that receives data: parts say which write they belong to, modulo 2^24.
+// At the end that receives data: parts say which write they belong to, by the lower bits of its
+// number.
 class ArrivingWrites {
  public:
-  static constexpr std::uint32_t kNumberMask = 0xffffff;
-
-  explicit ArrivingWrites(int slots) : slots_(slots), writes_(std::bit_ceil(std::size_t(slots))) {}
+  ArrivingWrites(int slots, std::uint32_t number_mask)
+      : slots_(slots), number_mask_(number_mask), writes_(std::bit_ceil(std::size_t(slots))) {}
 
   std::int64_t delivered() const { return delivered_; }
   std::int64_t bytes_delivered() const { return bytes_delivered_; }
@@ -72,7 +72,7 @@ class ArrivingWrites {
   // false: no such write can be on its way, so the peer counts otherwise than this rank.
   bool part_arrived(std::uint32_t number, int parts, std::int64_t bytes) {
     const auto ahead =
-        (number - static_cast<std::uint32_t>(delivered_ & kNumberMask)) & kNumberMask;
+        (number - static_cast<std::uint32_t>(delivered_ & number_mask_)) & number_mask_;
     if (ahead >= static_cast<std::uint32_t>(slots_)) return false;
     Write& write = at(delivered_ + ahead);
     if (write.parts_seen == 0) write = {.bytes = 0, .parts = parts, .parts_seen = 0};
@@ -113,6 +113,7 @@ class ArrivingWrites {
     return write.parts_seen > 0 && write.parts_seen == write.parts;
   }
   int slots_;
+  std::uint32_t number_mask_;
   std::vector<Write> writes_;
   std::int64_t delivered_ = 0;
   std::int64_t bytes_delivered_ = 0;

@@ -15,7 +15,9 @@
 namespace gradhaul::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -264,6 +266,30 @@ TEST(Counters, OfRealPortsStandUnderTheirNames) {
   EXPECT_EQ(counters[2].name, "port_xmit_wait");
   EXPECT_EQ(counters[3].port, "");
   EXPECT_EQ(counters[3].predicted, 5);
+}
+
+// Ports count all runs of a row, warm-up too; a prediction is of one.
+TEST(Counters, OfARowAreThoseOfOneCollective) {
+  const Comparison comparison = compared_with(run_of(golden_text("measured_all_reduce.json")));
+  const RowCounterComparison of_worst = compare_counters(comparison);
+  ASSERT_NE(of_worst.pair, nullptr);
+  EXPECT_EQ(of_worst.pair->measured.size_bytes, 10'000'000);
+  const auto is = [](const char* port, const char* name, std::optional<double> predicted,
+                     std::optional<double> measured) {
+    return AllOf(Field(&ComparedCounter::port, port), Field(&ComparedCounter::name, name),
+                 Field(&ComparedCounter::predicted, predicted),
+                 Field(&ComparedCounter::measured, measured));
+  };
+  // 25 runs sent 94000000 words and saw 5 gaps; what only one side has is summed, and whose ports
+  // have no such counter says nothing.
+  EXPECT_THAT(of_worst.counters,
+              ElementsAre(is("node0.nic0", "packet_seq_err", 0, 0.2),
+                          is("node0.nic0", "port_xmit_data", 3'750'000, 3'760'000),
+                          is("node0.nic0", "port_xmit_wait", 40, 0),
+                          is("node0.nic0", "sent_pkts", std::nullopt, 4),
+                          is("", "port_xmit_data", 0, 3'760'000),
+                          is("", "port_xmit_wait", 7, std::nullopt)));
+  EXPECT_EQ(compare_counters(comparison, comparison.pairs.front()).pair, nullptr);
 }
 
 }  // namespace

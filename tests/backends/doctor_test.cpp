@@ -356,6 +356,16 @@ const std::vector<Fault> kRoceFaults{
      {"mlx5_0 port 1"},
      hgx_h200_roce,
      [](SampleHost& host) { host.write("/sys/class/net/eth0/ecn/roce_np/enable/3", "0\n"); }},
+    {"roce-pfc-off",
+     kW,
+     {"mlx5_0 port 1"},
+     hgx_h200_roce,
+     [](SampleHost& host) {
+       host.write("/dcb/eth0",
+                  "pfc-cap 8 macsec-bypass off delay 0\n"
+                  "prio-pfc 0:off 1:off 2:off 3:off 4:off 5:off 6:off 7:off\n");
+       host.write("/dcb/eth1", "prio-pfc 0:off 1:off 2:off 3:on 4:off 5:off 6:off 7:off\n");
+     }},
     {"bond-one-port",
      kW,
      {"bond0"},

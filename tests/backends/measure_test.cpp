@@ -57,38 +57,54 @@ class FaultyMemory final : public RankMemory {
   std::vector<std::int64_t> places_;
 };
 
-// An endpoint whose rank stops posting.
+enum class Posts : std::uint8_t { kAll, kNone, kNoCredits };
+
+// An endpoint whose rank stops posting, or is counted: as a port does, it counts what it sends.
 class DeafEndpoint final : public Endpoint {
  public:
-  explicit DeafEndpoint(std::unique_ptr<Endpoint> endpoint) : endpoint_(std::move(endpoint)) {}
+  DeafEndpoint(std::unique_ptr<Endpoint> endpoint, Posts posts, std::int64_t& sent)
+      : endpoint_(std::move(endpoint)), posts_(posts), sent_(sent) {}
   TransportLimits limits() const override { return endpoint_->limits(); }
-  void post_write(const WriteRequest& /*request*/) override {}
-  void flush() override {}
+  void post_write(const WriteRequest& request) override {
+    const bool credit = request.kind == WriteKind::kCredit;
+    if (posts_ == Posts::kNone || (posts_ == Posts::kNoCredits && credit)) return;
+    sent_ += request.length.count;
+    endpoint_->post_write(request);
+  }
+  void flush() override {
+    if (posts_ != Posts::kNone) endpoint_->flush();
+  }
+  void restart() override { endpoint_->restart(); }
+  void wait(std::chrono::microseconds most) override { endpoint_->wait(most); }
   bool poll(CompletionSink& sink) override { return endpoint_->poll(sink); }
   std::optional<RankFailure> failure() const override { return std::nullopt; }
   std::vector<std::pair<std::string, std::string>> facts() const override { return {}; }
 
  private:
   std::unique_ptr<Endpoint> endpoint_;
+  Posts posts_;
+  std::int64_t& sent_;
 };
 
 class DeafMaker final : public EndpointMaker {
  public:
-  DeafMaker(EndpointMaker& maker, bool deaf) : maker_(maker), deaf_(deaf) {}
+  DeafMaker(EndpointMaker& maker, Posts posts) : maker_(maker), posts_(posts) {}
   std::unique_ptr<Endpoint> make(const EndpointRequest& request) override {
-    std::unique_ptr<Endpoint> endpoint = maker_.make(request);
-    if (!deaf_) return endpoint;
-    return std::make_unique<DeafEndpoint>(std::move(endpoint));
+    return std::make_unique<DeafEndpoint>(maker_.make(request), posts_, sent_);
+  }
+  std::vector<std::pair<std::string, std::int64_t>> port_counts() override {
+    return {{"mlx5_0:1/sent", sent_}, {"mlx5_0:1/errors", 7}};
   }
 
  private:
   EndpointMaker& maker_;
-  bool deaf_;
+  Posts posts_;
+  std::int64_t sent_ = 1000;  // somebody else's, before
 };
 
 struct World {
   std::vector<std::int64_t> wrong_places;  // on rank 1
-  bool rank1_is_deaf = false;
+  Posts rank1_posts = Posts::kAll;
 };
 
 std::vector<Measurement> measure_all(const MeasureRequest& request, const World& world = {}) {
@@ -101,7 +117,7 @@ std::vector<Measurement> measure_all(const MeasureRequest& request, const World&
     threads.emplace_back([&, rank] {
       ThreadExchange exchange(group, rank);
       MemoryEndpointMaker maker(place, exchange);
-      DeafMaker endpoints(maker, rank == 1 && world.rank1_is_deaf);
+      DeafMaker endpoints(maker, rank == 1 ? world.rank1_posts : Posts::kAll);
       FaultyMemory memory(rank == 1 ? world.wrong_places : std::vector<std::int64_t>{});
       results[static_cast<std::size_t>(rank)] = measure(request, {exchange, endpoints, memory});
     });
@@ -172,10 +188,25 @@ TEST(Measure, LooksAtAResultWhereItIs) {
   }
 }
 
+TEST(Measure, CountsWhatPortsCountInTheRunsOfEachRow) {
+  const std::vector<Measurement> all = measure_all(request_of({{64}, {4096}}));
+  ASSERT_THAT(all[0].rows, SizeIs(4));
+  for (const ResultRow& row : all[0].rows) {
+    // One to warm up and three timed ones; not the one that is checked, nor rows before.
+    EXPECT_EQ(row.counted.runs, 4);
+    ASSERT_THAT(row.counted.ports, SizeIs(2));
+    for (const PortCounters& port : row.counted.ports) {
+      // A ring of two: each sends half of the message twice, and nothing else was counted.
+      EXPECT_THAT(port.as_on_host, testing::ElementsAre(testing::Pair("sent", 4 * row.size.count)));
+    }
+    EXPECT_EQ(row.counted.ports[1].port, "node1.nic0");
+  }
+}
+
 TEST(Measure, GivesUpWithoutProgressAndNamesTheSilentRank) {
   MeasureRequest request = request_of({{10'000}});
   request.timeout = 300ms;
-  const auto results = measure_all(request, {.wrong_places = {}, .rank1_is_deaf = true});
+  const auto results = measure_all(request, {.wrong_places = {}, .rank1_posts = Posts::kNone});
   for (const Measurement& result : results) {
     EXPECT_THAT(result.rows, IsEmpty());
     ASSERT_FALSE(result.failures.empty());
@@ -183,6 +214,15 @@ TEST(Measure, GivesUpWithoutProgressAndNamesTheSilentRank) {
                 MatchesRegex("rank [01]: no progress for [0-9]+ ms, waiting for .* rank .*"));
     EXPECT_THAT(result.failures.front(), HasSubstr("all_reduce of 10000 bytes"));
   }
+}
+
+// Who has all it wants may still wait for another to read what it was sent.
+TEST(Measure, NamesWhoKeepsItsSlots) {
+  MeasureRequest request = request_of({{4096}});
+  request.timeout = 300ms;
+  const auto results = measure_all(request, {.wrong_places = {}, .rank1_posts = Posts::kNoCredits});
+  EXPECT_THAT(results[0].failures,
+              testing::Contains(HasSubstr("waiting for rank 1 to give back slots (channel 0)")));
 }
 
 TEST(Measure, EndsInterruptedOnAllRanks) {

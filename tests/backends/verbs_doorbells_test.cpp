@@ -3,7 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdlib>
+#include <map>
+#include <vector>
 
 #include "tests/fake_verbs/joined_ranks.h"
 
@@ -45,12 +49,54 @@ TEST(VerbsDoorbells, EachSoManythIsSignalledAndTheLast) {
   EXPECT_THAT(ranks.seen(0).of(CompletionKind::kWriteDone), SizeIs(4));
 }
 
+// Data goes as plain writes, which the peer does not hear of; what it hears of is empty, and comes
+// behind them on the same queue pair.
+TEST(VerbsDoorbells, TheImmediateFollowsByItselfWhereItIsAskedTo) {
+  for (const bool split : {false, true}) {
+    VerbsSettings settings = JoinedRanks::no_deadline();
+    settings.immediate_apart = true;
+    settings.split_writes = split;
+    settings.queue_pairs = 2;
+    settings.inline_bytes = 0;
+    JoinedRanks ranks(2, settings);
+    ASSERT_THAT(ranks.join(), Each(IsEmpty()));
+    std::map<ibv_wr_opcode, std::vector<std::uint64_t>> lengths;
+    ranks.fabric.verdict = [&](const fake::FakeQp&, const fake::FakeSend& send) {
+      std::uint64_t length = 0;
+      for (const ibv_sge& piece : send.pieces) length += piece.length;
+      lengths[send.request.opcode].push_back(length);
+      return IBV_WC_SUCCESS;
+    };
+    for (std::size_t i = 0; i < 300; ++i) ranks.input(0)[i] = static_cast<std::byte>(i * 7 + 1);
+    for (int slot = 0; slot < 3; ++slot) ranks.write(0, slot, 300);
+    ranks.endpoint(0).flush();
+    ranks.settle();
+    // Parts begin at multiples of 128 bytes.
+    const std::vector<std::uint64_t> data =
+        split ? std::vector<std::uint64_t>{44, 44, 44, 256, 256, 256}
+              : std::vector<std::uint64_t>{300, 300, 300};
+    std::ranges::sort(lengths[IBV_WR_RDMA_WRITE]);
+    EXPECT_EQ(lengths[IBV_WR_RDMA_WRITE], data);
+    EXPECT_EQ(lengths[IBV_WR_RDMA_WRITE_WITH_IMM], std::vector<std::uint64_t>(data.size()));
+    const auto arrived = ranks.seen(1).of(CompletionKind::kWriteArrived);
+    ASSERT_THAT(arrived, SizeIs(3));
+    for (const Completion& completion : arrived) EXPECT_EQ(completion.amount, 300);
+    for (std::size_t slot = 0; slot < 3; ++slot) {
+      const auto begin = ranks.slots(1).begin() + static_cast<std::ptrdiff_t>(1024 * slot);
+      EXPECT_TRUE(std::equal(begin, begin + 300, ranks.input(0).begin()));
+    }
+    EXPECT_THAT(ranks.seen(0).of(CompletionKind::kWriteDone), SizeIs(3));
+    EXPECT_THAT(ranks.fabric.mistakes, IsEmpty());
+  }
+}
+
 // The send queue is as long as what may be in flight, and unsignalled requests stay in it until a
 // signalled one is polled: the fake refuses one too many.
 TEST(VerbsDoorbells, TheSendQueueNeverOverflows) {
-  for (const int interval : {1, 2, 5, 100}) {
+  for (const int interval : {1, 2, 5, 100, -5}) {
     VerbsSettings settings = JoinedRanks::no_deadline();
-    settings.signal_interval = interval;
+    settings.immediate_apart = interval < 0;
+    settings.signal_interval = std::abs(interval);
     settings.max_writes_in_flight = 5;
     settings.queue_pairs = 3;
     JoinedRanks ranks(2, settings);

@@ -67,6 +67,14 @@ TEST(VerbsJoining, RefusesPortsThatCanNotSpeakToEachOther) {
   JoinedRanks partitions(2);
   partitions.plans[1].devices[0].ports[0].pkeys = {0x8001};
   EXPECT_THAT(partitions.join(), Each(HasSubstr("in different partitions")));
+  // Limited members of a partition may not speak to each other, only to full ones.
+  JoinedRanks limited(2);
+  for (auto& plan : limited.plans) plan.devices[0].ports[0].pkeys = {0x0001};
+  EXPECT_THAT(limited.join(), Each(HasSubstr("are both limited members of their partition")));
+  limited.plans[1].devices[0].ports[0].pkeys = {0x8001};
+  JoinedRanks full(2);
+  full.plans = limited.plans;
+  EXPECT_THAT(full.join(), Each(IsEmpty()));
 }
 
 TEST(VerbsJoining, AllHearOfAnAddressThatOneCanNotResolve) {
@@ -91,6 +99,21 @@ TEST(VerbsJoining, SaysWhichStateIsRefusedAndWhatWasSet) {
   EXPECT_THAT(send.join(), Each(AllOf(StartsWith("rank 1: to rank 0: queue pair "),
                                       HasSubstr("refuses RTR -> RTS"),
                                       HasSubstr("timeout 20, retry_cnt 7, rnr_retry 3"))));
+}
+
+// 4 slots and 64 parts leave 31 - 4 - 6 bits of an immediate for the length.
+TEST(VerbsJoining, RefusesSlotsThatAnImmediateCanNotTellOf) {
+  for (const std::int64_t size : {(1 << 21) - 1, 1 << 21}) {
+    VerbsSettings settings = JoinedRanks::no_deadline();
+    settings.immediate_apart = true;
+    settings.split_writes = true;
+    settings.queue_pairs = 64;
+    JoinedRanks ranks(2, settings);
+    for (auto& plan : ranks.plans) plan.slot_size = {size};
+    const bool fits = size < 1 << 21;
+    EXPECT_THAT(ranks.join(), Each(fits ? testing::Matcher<std::string>(IsEmpty())
+                                        : HasSubstr("an immediate tells of at most 2097151")));
+  }
 }
 
 TEST(VerbsJoining, RefusesSlotsOverTheLongestMessage) {

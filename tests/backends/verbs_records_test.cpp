@@ -9,6 +9,7 @@
 #include "backends/verbs/async_events.h"
 #include "backends/verbs/completion_table.h"
 #include "backends/verbs/connection_record.h"
+#include "backends/verbs/immediate_format.h"
 #include "backends/verbs/port_counters.h"
 #include "backends/verbs/verbs_error.h"
 #include "backends/verbs/write_windows.h"
@@ -26,6 +27,7 @@ ConnectionRecord sample() {
   record.slot_size = 524288;
   record.queue_pairs = 2;
   record.split_writes = true;
+  record.immediate_apart = true;
   RailRecord rail;
   rail.device = "mlx5_0";
   rail.active_mtu = 5;
@@ -45,6 +47,7 @@ TEST(ConnectionRecord, ComesBackAsItWent) {
   const ConnectionRecord back = decode(encode(sample()));
   EXPECT_EQ(back.slot_size, 524288U);
   EXPECT_TRUE(back.split_writes);
+  EXPECT_TRUE(back.immediate_apart);
   ASSERT_EQ(back.rails.size(), 1U);
   EXPECT_EQ(back.rails[0].device, "mlx5_0");
   EXPECT_EQ(back.rails[0].lid, 0x1234);
@@ -61,7 +64,7 @@ TEST(ConnectionRecord, HasOneOrderOfBytes) {
   const std::vector<std::byte> bytes = encode({});
   const std::vector<std::byte> start(bytes.begin(), bytes.begin() + 8);
   EXPECT_THAT(start, ElementsAre(std::byte{'G'}, std::byte{'H'}, std::byte{'V'}, std::byte{'B'},
-                                 std::byte{0}, std::byte{0}, std::byte{0}, std::byte{1}));
+                                 std::byte{0}, std::byte{0}, std::byte{0}, std::byte{2}));
 }
 
 TEST(ConnectionRecord, WhatIsCutOffOrTooLongIsRefused) {
@@ -126,9 +129,11 @@ TEST(PortCounters, ReadsWhatTheKernelKeeps) {
   fs::remove_all(root);
 }
 
+constexpr std::uint32_t kMask = 0xffffff;
+
 TEST(ArrivingWrites, DeliversInOrderAcrossTheWrapOfNumbers) {
-  ArrivingWrites writes(2);
-  const std::int64_t wrap = ArrivingWrites::kNumberMask;
+  ArrivingWrites writes(2, kMask);
+  const std::int64_t wrap = kMask;
   for (std::int64_t i = 0; i <= wrap; ++i) {
     ASSERT_TRUE(writes.part_arrived(static_cast<std::uint32_t>(i), 1, 8));
     ASSERT_EQ(writes.pop(), 8);
@@ -144,13 +149,33 @@ TEST(ArrivingWrites, DeliversInOrderAcrossTheWrapOfNumbers) {
 }
 
 TEST(ArrivingWrites, RefusesWhatCanNotBeOnItsWay) {
-  ArrivingWrites writes(2);
+  ArrivingWrites writes(2, kMask);
   EXPECT_FALSE(writes.part_arrived(2, 1, 8));  // two slots: 0 and 1
-  EXPECT_FALSE(writes.part_arrived(ArrivingWrites::kNumberMask, 1, 8));
+  EXPECT_FALSE(writes.part_arrived(kMask, 1, 8));
   EXPECT_TRUE(writes.part_arrived(0, 1, 8));
   EXPECT_FALSE(writes.part_arrived(0, 1, 8));  // twice
   EXPECT_TRUE(writes.part_arrived(1, 2, 8));
   EXPECT_FALSE(writes.part_arrived(1, 3, 8));  // of another number of parts
+}
+
+TEST(ImmediateFormat, SaysTheSameBothWays) {
+  const ImmediateFormat usual;
+  EXPECT_FALSE(usual.tells_length());
+  const ImmediateFormat::Data whole = usual.data_of(usual.data({0x1abcdef, 64, 0}));
+  EXPECT_EQ(whole.number, 0xabcdefU);  // modulo 2^24
+  EXPECT_EQ(whole.parts, 64U);
+  // 8 slots take 5 bits, 4 parts 2: 24 are left for the length.
+  const ImmediateFormat apart = ImmediateFormat::apart(8, 4);
+  EXPECT_TRUE(apart.tells_length());
+  EXPECT_EQ(apart.longest().count, (1 << 24) - 1);
+  const ImmediateFormat::Data part = apart.data_of(apart.data({33, 4, (1 << 24) - 1}));
+  EXPECT_EQ(part.number, 1U);  // modulo 2^5
+  EXPECT_EQ(part.parts, 4U);
+  EXPECT_EQ(part.length, (1U << 24) - 1);
+  EXPECT_FALSE(ImmediateFormat::is_credit(apart.data({31, 4, (1 << 24) - 1})));
+  EXPECT_TRUE(ImmediateFormat::is_credit(ImmediateFormat::credit(8)));
+  EXPECT_EQ(ImmediateFormat::slots_of(ImmediateFormat::credit(8)), 8U);
+  EXPECT_EQ(ImmediateFormat::apart(1 << 26, 64).longest().count, 0);
 }
 
 }  // namespace

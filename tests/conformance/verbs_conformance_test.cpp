@@ -4,7 +4,7 @@
 namespace gradhaul::conformance {
 namespace {
 
-using Verbs = testing::Types<AlternatingVerbs, SplittingVerbs, ReadBackVerbs>;
+using Verbs = testing::Types<AlternatingVerbs, SplittingVerbs, ApartVerbs, ReadBackVerbs>;
 INSTANTIATE_TYPED_TEST_SUITE_P(FakeVerbs, TransportConformance, Verbs);
 
 }  // namespace

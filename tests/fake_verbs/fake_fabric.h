@@ -256,7 +256,8 @@ class FakeFabric {
         return IBV_WC_REM_ACCESS_ERR;
       }
     }
-    if (peer.receives.empty()) return IBV_WC_RNR_RETRY_EXC_ERR;
+    const bool tells = send.request.opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+    if (tells && peer.receives.empty()) return IBV_WC_RNR_RETRY_EXC_ERR;
     std::vector<std::byte> bytes = send.inline_bytes;
     for (const ibv_sge& piece : send.pieces) {
       const std::byte* from =
@@ -264,6 +265,7 @@ class FakeFabric {
       bytes.insert(bytes.end(), from, from + piece.length);
     }
     if (remote != nullptr) write(*remote, target.remote_addr, std::move(bytes));
+    if (!tells) return IBV_WC_SUCCESS;
     ibv_wc arrival{};
     arrival.wr_id = peer.receives.front().wr_id;
     peer.receives.pop_front();

@@ -31,6 +31,9 @@ TEST(MeasureRefuses, WhatCannotBe) {
            {{"--backend", "tcp", "--set", "workload.size=100TB"}, "this host has"},
            {{"--backend", "tcp", "--json", "/no/such/folder/x.json"}, "/no/such/folder/x.json"},
            {{"--backend", "tcp", "--set", "workload.size=1"}, "has no unit"},
+           {{"--backend", "tcp", "--set", "cluster.node=hgx-h100", "--set",
+             "communication.thread_placement=other_socket"},
+            "another than that of the NIC, which --backend verbs alone knows"},
        }) {
     std::vector<std::string> arguments{"measure", "link-test"};
     arguments.insert(arguments.end(), refusal.options.begin(), refusal.options.end());

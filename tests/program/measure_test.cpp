@@ -127,6 +127,19 @@ TEST(Measure, WritesRowsAsCsv) {
                                   HasSubstr(",0,false,2,"), HasSubstr(",0,true,2,")));
 }
 
+TEST(Measure, RunsThreadsAtTheSocketOfTheScenario) {
+  for (const char* backend : {"loopback", "tcp"}) {
+    const nlohmann::json result = measured(backend, 2,
+                                           {"workload.size=[1KiB]", "cluster.node=hgx-h100",
+                                            "communication.thread_placement=socket0"});
+    ASSERT_TRUE(result.contains("notes"));
+    const auto notes = result["notes"].get<std::vector<std::string>>();
+    EXPECT_THAT(notes, testing::Contains(testing::MatchesRegex(
+                           "threads run on processors [0-9,-]+: those of socket0")))
+        << backend;
+  }
+}
+
 TEST(Measure, HoldsRowsAgainstTheScenariosExpectations) {
   const auto with = [](const char* expectation) {
     return run_program(measure("loopback", {"workload.size=[1KiB]", expectation},

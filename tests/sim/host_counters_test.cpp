@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include "core/host_counter_names.h"
 #include "sim/predict.h"
 #include "tests/sim/cluster_examples.h"
 #include "tests/sim/roce_examples.h"
@@ -97,6 +98,7 @@ TEST(HostCounters, CallCongestionAsNicsDo) {
       if (name == "np_cnp_sent") sent += count;
       if (name == "rp_cnp_handled") handled += count;
       if (name == "np_ecn_marked_roce_packets") marked += count;
+      EXPECT_TRUE(is_predicted_counter(name)) << name;
     }
   }
   EXPECT_GT(handled, 0);

@@ -144,6 +144,8 @@ results() {
   right "2 ranks, 1 queue pair, fp32" 5 2 --set 'workload.size=[4B,32B,1KiB,64KiB,1MiB]'
   right "2 ranks, 4 queue pairs, all that arrives is read back" 2 2 --rdma flush=on \
     --set 'workload.size=[4KiB,1MiB]' --set communication.queue_pairs=4
+  right "2 ranks, 2 queue pairs, immediates apart from their data" 2 2 --rdma immediate=apart \
+    --set 'workload.size=[4KiB,1MiB]' --set communication.queue_pairs=2
   right "2 ranks, 4 queue pairs, bf16, writes split, up to 16 MiB" 2 2 \
     --set 'workload.size=[2B,16MiB]' --set workload.datatype=bf16 --rdma split=yes \
     --set communication.queue_pairs=4 --set communication.slot_size=512KiB

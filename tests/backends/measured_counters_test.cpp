@@ -1,6 +1,6 @@
 // Counters of real ports under the names of a prediction's.
 
-#include "scenarios/measured_counters.h"
+#include "backends/measure/measured_counters.h"
 
 #include <gmock/gmock.h>
 
@@ -26,6 +26,24 @@ TEST(MeasuredCounters, AreTheFirstRanksOfEachNode) {
               ElementsAre(Pair("packet_seq_err", 3), Pair("port_xmit_data", 1000)));
   EXPECT_THAT(counters[1].as_on_host, ElementsAre(Pair("np_cnp_sent", 7)));
   EXPECT_THAT(counters[2].as_on_host, ElementsAre(Pair("port_xmit_data", 900)));
+}
+
+// A port that was idle in a row keeps its place among its node's.
+TEST(MeasuredCounters, GrowOrStay) {
+  const CountedAtPorts grown =
+      growth({{"mlx5_0:1/port_xmit_data", 10}, {"mlx5_1:1/port_xmit_data", 20}},
+             {{"mlx5_0:1/port_xmit_data", 10},
+              {"mlx5_1:1/port_xmit_data", 25},
+              {"mlx5_1:1/sent_pkts", 0}});
+  EXPECT_THAT(grown,
+              ElementsAre(Pair("mlx5_0:1/port_xmit_data", 0), Pair("mlx5_1:1/port_xmit_data", 5),
+                          Pair("mlx5_1:1/sent_pkts", 0)));
+  const std::vector<PortCounters> counters = counters_of_ranks({counted_text(grown)}, {0});
+  // And a counter that predictions know tells by its 0 that it is there.
+  ASSERT_EQ(counters.size(), 2U);
+  EXPECT_THAT(counters[0].as_on_host, ElementsAre(Pair("port_xmit_data", 0)));
+  EXPECT_EQ(counters[1].port, "node0.nic1");
+  EXPECT_THAT(counters[1].as_on_host, ElementsAre(Pair("port_xmit_data", 5)));
 }
 
 }  // namespace
