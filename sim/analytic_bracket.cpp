@@ -204,8 +204,9 @@ AnalyticBracket bracket_of(const PredictionRequest& request, const ResourceLoad&
   bracket.shares_pcie = shares_pcie(load);
   bracket.meets_twice = ring && meets_twice(load, bracket.load);
   const Duration lesser = std::min(bracket.load, bracket.chain);
-  const Duration wait =
-      waiting(request, load, chain, bracket) + std::min(bracket.threads, bracket.chain);
+  // A channel's own data turns are in its chain.
+  const Duration others{bracket.threads.ps - load.thread_bound().ps / load.channels()};
+  const Duration wait = waiting(request, load, chain, bracket) + std::min(others, bracket.chain);
   const Duration held = head_of_line(load, bracket, idle);
   bracket.estimate = idle + Duration{wait.ps / kQueueShare + held.ps / 2};
   // A wave of first slices, one of each channel, waits for itself at each hop.

@@ -30,9 +30,10 @@
 // all of either. Where pairs of ends meet on a network link, and kernels are at least half as busy,
 // K, one of them waits for the link first and for its kernel then: w = min(B, max(L, K)), as where
 // they meet on two such links in turn. All-to-all, where many send to one at a time, may need all
-// of B again: w = B + min(B, L). And where turns of threads take time, those of other channels may
-// come first at each step: min(T, L) more. Of a broadcast, whose channels send their first slices
-// side by side, w is (n - 1) t at each hop of the chain, if that is more.
+// of B again: w = B + min(B, L). And where turns of threads take time, those of other channels, and
+// what follows messages, may come first at each step: min(T - t / channels, L) more. Of a
+// broadcast, whose channels send their first slices side by side, w is (n - 1) t at each hop of the
+// chain, if that is more.
 //
 // h is for what stands behind another head of line: where data goes over the uplinks of PCIe
 // switches and a PCIe link carries that of different pairs of ends, or where lossless network links
