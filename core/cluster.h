@@ -231,6 +231,10 @@ struct CongestionControl {
   BitRate additive_increase{};  // of the target, after these
   BitRate hyper_increase{};     // and after one more
   BitRate least_rate{};
+  // Each cut takes the target down to the rate that is cut; else only the first after an increase.
+  bool clamp_target = false;
+  double min_decrease_factor = 0;  // one cut leaves at least so much of the rate
+  BitRate first_cnp_rate{};  // that the first notification finds, and then cuts; 0: the line's
 };
 
 struct Network {

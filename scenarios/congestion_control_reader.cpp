@@ -58,6 +58,13 @@ void read_dcqcn(MappingReader& reader, const Network& network, CongestionControl
   control.additive_increase = rate("additive_increase", "5Mb/s");
   control.hyper_increase = rate("hyper_increase", "50Mb/s");
   control.least_rate = rate("least_rate", "1Mb/s");
+  // CLAMP_TGT_RATE, RPG_MIN_DEC_FAC and RATE_TO_SET_ON_FIRST_CNP of mlxconfig.
+  control.clamp_target = reader.truth("clamp_target", {"false", false, kFirmware});
+  control.min_decrease_factor = share("min_decrease_factor", "0.5");
+  control.first_cnp_rate = reader.rate("first_cnp_rate", {.otherwise = {"off", false, kFirmware},
+                                                          .least = 1,
+                                                          .most = (100'000_Gbps).bits_per_second,
+                                                          .words = {{"off", 0}}});
 }
 
 }  // namespace

@@ -22,6 +22,10 @@ void ReactionPoint::on_notification(std::int64_t now) {
   notified_alpha_ = notified_decrease_ = true;
   if (!active_) {
     active_ = true;
+    if (settings_.first_cnp_rate.bits_per_second > 0) {
+      const auto first = static_cast<double>(settings_.first_cnp_rate.bits_per_second);
+      rate_ = target_ = std::min(line_, first);
+    }
     next_alpha_ = now + settings_.alpha_timer.ps;
     next_decrease_ = now;
   }
@@ -55,10 +59,10 @@ void ReactionPoint::cut(std::int64_t now) {
   next_decrease_ += settings_.decrease_interval.ps;
   if (!notified_decrease_) return;
   notified_decrease_ = false;
-  if (increased_) target_ = rate_;
+  if (increased_ || settings_.clamp_target) target_ = rate_;
   increased_ = false;
   const auto least = static_cast<double>(settings_.least_rate.bits_per_second);
-  rate_ = std::max(least, rate_ * (1 - alpha_ / 2));
+  rate_ = std::max(least, rate_ * std::max(1 - alpha_ / 2, settings_.min_decrease_factor));
   by_timer_ = by_bytes_ = 0;
   bytes_ = 0;
   next_increase_ = now + settings_.increase_timer.ps;

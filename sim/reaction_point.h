@@ -3,10 +3,13 @@
 // The sending end of DCQCN, for one queue pair: its rate, cut when notifications come and won back
 // when they stay away. As the paper (Zhu et al., SIGCOMM 2015) has it, and where firmware differs,
 // as that does: alpha follows a timer of its own, a rate is cut at most once in an interval, and
-// the target is left where it is unless there was an increase since the last cut.
+// the target is left where it is unless there was an increase since the last cut, or it is to be
+// clamped. A rate to set on the first notification is where both start, as in HPCC's model of that
+// firmware (Li et al., SIGCOMM 2019): the notification then cuts as any other.
 //
 //   alpha <- (1 - g) alpha + g where a notification came in the interval, else (1 - g) alpha
-//   cut:      target <- rate; rate <- rate (1 - alpha / 2)
+//   cut:      target <- rate; rate <- rate (1 - alpha / 2), or rate x the least factor of a cut if
+//             that is more
 //   increase: the first F go half the way to the target; then the target rises by the additive step
 //             (and after one more by the hyper step; where bytes are counted too, once both have
 //             been through F), and the rate goes half the way

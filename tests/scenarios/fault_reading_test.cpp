@@ -90,6 +90,24 @@ TEST(CongestionControl, IsOfPacketsAndOtherwiseNoted) {
   EXPECT_THAT(notes("none", "flow"), testing::Not(told));
 }
 
+// Defaults are those of mlxconfig's dumps: no clamping, at most half at once, no first rate.
+TEST(CongestionControl, HasTheParametersOfMlxconfig) {
+  const auto control = [](const std::string& keys) {
+    return good(kFaulty, {"cluster.faults=[]", "cluster.network=roce-rails",
+                          "cluster.network.congestion_control={kind: dcqcn" + keys + "}"})
+        .cluster.network.congestion;
+  };
+  const CongestionControl usual = control("");
+  EXPECT_FALSE(usual.clamp_target);
+  EXPECT_EQ(usual.min_decrease_factor, 0.5);
+  EXPECT_EQ(usual.first_cnp_rate, BitRate{});
+  const CongestionControl told =
+      control(", clamp_target: true, min_decrease_factor: 0.8, first_cnp_rate: 100Gb/s");
+  EXPECT_TRUE(told.clamp_target);
+  EXPECT_EQ(told.min_decrease_factor, 0.8);
+  EXPECT_EQ(told.first_cnp_rate, 100_Gbps);
+}
+
 TEST(FaultReading, KnowsWhatLosesPackets) {
   const Scenario scenario =
       good(kFaulty, {"cluster.faults=[{link: node0.nic3, speed: 100Gb/s, bit_error_rate: 1e-12, "

@@ -109,6 +109,48 @@ TEST(ReactionPoint, GoesNoLowerThanItsLeastRate) {
   EXPECT_GE(point.rate(100 * 50 * kMicrosecond), 40e6);
 }
 
+// Else the target stays where it was before the first of the two.
+TEST(ReactionPoint, ClampsItsTargetAtEachCutWhereItIsToldTo) {
+  CongestionControl control = paper();
+  control.clamp_target = true;
+  ReactionPoint point(control, 40_Gbps);
+  point.on_notification(0);
+  EXPECT_EQ(point.target(), 40e9);
+  point.on_notification(kMicrosecond);
+  EXPECT_EQ(point.rate(50 * kMicrosecond), 10e9);
+  EXPECT_EQ(point.target(), 20e9);
+}
+
+// alpha is 1, which would halve the rate.
+TEST(ReactionPoint, CutsNoDeeperThanItsLeastFactor) {
+  CongestionControl control = paper();
+  control.min_decrease_factor = 0.8;
+  ReactionPoint point(control, 40_Gbps);
+  point.on_notification(0);
+  EXPECT_EQ(point.rate(0), 32e9);
+  control.min_decrease_factor = 0.25;
+  ReactionPoint deeper(control, 40_Gbps);
+  deeper.on_notification(0);
+  EXPECT_EQ(deeper.rate(0), 20e9);
+}
+
+// The first notification finds that rate, and cuts it; the next ones find what has come of it.
+TEST(ReactionPoint, StartsFromTheRateOfItsFirstNotification) {
+  CongestionControl control = paper();
+  control.first_cnp_rate = 10_Gbps;
+  ReactionPoint point(control, 40_Gbps);
+  EXPECT_EQ(point.rate(kMicrosecond), 40e9);
+  point.on_notification(kMicrosecond);
+  EXPECT_EQ(point.rate(kMicrosecond), 5e9);
+  EXPECT_EQ(point.target(), 10e9);
+  point.on_notification(2 * kMicrosecond);
+  EXPECT_EQ(point.rate(51 * kMicrosecond), 2.5e9);
+  control.first_cnp_rate = 100_Gbps;
+  ReactionPoint slower_line(control, 40_Gbps);
+  slower_line.on_notification(0);
+  EXPECT_EQ(slower_line.rate(0), 20e9) << "no rate is above the line's";
+}
+
 TEST(ReactionPoint, CountsBytesWhereItIsToldTo) {
   CongestionControl control = paper();
   control.increase_timer = {1'000'000'000'000};
