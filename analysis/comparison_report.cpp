@@ -67,7 +67,7 @@ std::string side_text(const ComparedRun& run, const ComparedRow* row) {
     if (!word.empty()) words.push_back(word);
   }
   if (row->channels) words.push_back(many(static_cast<std::size_t>(*row->channels), "channel"));
-  const std::string profile = profile_of(nlohmann::ordered_json(run.effective));
+  const std::string profile = profile_of(run.effective);
   if (!profile.empty()) words.push_back("profile " + profile);
   return fmt::format("{}: {}", text, fmt::join(words, ", "));
 }

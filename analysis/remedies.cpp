@@ -230,8 +230,9 @@ class Reckoning {
   // The part of an uplink's time that more credits for reads of host memory would save.
   double short_of_credits() const {
     double most = 0;
+    if (!stages()) return most;
     for (const PcieBranch& branch : cluster_.node.pcie) {
-      if (!stages() || branch.switch_name.empty() || !branch.link) continue;
+      if (branch.switch_name.empty() || !branch.link) continue;
       const HostReads reads = host_reads_through(cluster_.node, *branch.link);
       most = std::max(most, 1 - reads.by_credits / reads.by_link);
     }

@@ -190,14 +190,6 @@ std::string text_of(const Json& json) {
 
 }  // namespace
 
-std::string profile_of(const Json& effective) {
-  if (!effective.is_object() || !effective.contains("communication")) return "";
-  const Json& communication = effective["communication"];
-  if (!communication.is_object() || !communication.contains("profile")) return "";
-  const Json& profile = communication["profile"];
-  return profile.is_string() ? profile.get<std::string>() : "";
-}
-
 Json result_json(const Prediction& prediction, const ScenarioRecord& scenario,
                  const std::string& version) {
   Json result;

@@ -20,7 +20,12 @@ struct ScenarioRecord {
 };
 
 // The profile of what a scenario said in effect; empty where it does not tell.
-std::string profile_of(const nlohmann::ordered_json& effective);
+template <typename Json>
+std::string profile_of(const Json& effective) {
+  const typename Json::json_pointer place("/communication/profile");
+  if (!effective.contains(place) || !effective.at(place).is_string()) return "";
+  return effective.at(place).template get<std::string>();
+}
 
 // `version` is gradhaul's. Aborts where the parts of a row do not add up to its time.
 nlohmann::ordered_json result_json(const Prediction& prediction, const ScenarioRecord& scenario,

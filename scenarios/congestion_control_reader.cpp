@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+#include <vector>
+
 namespace gradhaul {
 namespace {
 
@@ -37,10 +40,12 @@ void read_dcqcn(MappingReader& reader, const Network& network, CongestionControl
     return reader.time(
         key, {.otherwise = {otherwise, false, kFirmware}, .least = 1, .most = kLongestInterval});
   };
-  const auto rate = [&](std::string_view key, std::string_view otherwise) {
+  const auto rate = [&](std::string_view key, std::string_view otherwise,
+                        std::vector<Word> words = {}) {
     return reader.rate(key, {.otherwise = {otherwise, false, kFirmware},
                              .least = 1,
-                             .most = (100'000_Gbps).bits_per_second});
+                             .most = (100'000_Gbps).bits_per_second,
+                             .words = std::move(words)});
   };
   const auto share = [&](std::string_view key, std::string_view otherwise) {
     return reader.real(key, {.otherwise = {otherwise, false, kFirmware}, .least = 0, .most = 1});
@@ -61,10 +66,7 @@ void read_dcqcn(MappingReader& reader, const Network& network, CongestionControl
   // CLAMP_TGT_RATE, RPG_MIN_DEC_FAC and RATE_TO_SET_ON_FIRST_CNP of mlxconfig.
   control.clamp_target = reader.truth("clamp_target", {"false", false, kFirmware});
   control.min_decrease_factor = share("min_decrease_factor", "0.5");
-  control.first_cnp_rate = reader.rate("first_cnp_rate", {.otherwise = {"off", false, kFirmware},
-                                                          .least = 1,
-                                                          .most = (100'000_Gbps).bits_per_second,
-                                                          .words = {{"off", 0}}});
+  control.first_cnp_rate = rate("first_cnp_rate", "off", {{"off", 0}});
 }
 
 }  // namespace

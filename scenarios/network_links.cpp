@@ -7,6 +7,23 @@
 #include "core/topology_size.h"
 
 namespace gradhaul {
+namespace {
+
+// To spines, or to the leaves beside it.
+std::vector<std::string> links_to_switches(const Topology& topology, int leaf) {
+  std::vector<std::string> links;
+  for (int spine = 0; spine < topology.spines; ++spine) {
+    links.push_back(fmt::format("leaf{}-spine{}", leaf, spine));
+  }
+  const int leaves = topology.leaves;
+  if (topology.kind == TopologyKind::kRing) {
+    links.push_back(fmt::format("leaf{}-leaf{}", leaf, (leaf + 1) % leaves));
+    links.push_back(fmt::format("leaf{}-leaf{}", (leaf + leaves - 1) % leaves, leaf));
+  }
+  return links;
+}
+
+}  // namespace
 
 std::vector<std::string> links_of_spine(const Cluster& cluster, int spine) {
   std::vector<std::string> links;
@@ -25,13 +42,8 @@ std::vector<std::string> links_of_leaf(const Cluster& cluster, int leaf) {
       links.push_back(fmt::format("node{}.nic{}", node, nic));
     }
   }
-  for (int spine = 0; spine < cluster.network.topology.spines; ++spine) {
-    links.push_back(fmt::format("leaf{}-spine{}", leaf, spine));
-  }
-  const int leaves = cluster.network.topology.leaves;
-  if (cluster.network.topology.kind == TopologyKind::kRing) {
-    links.push_back(fmt::format("leaf{}-leaf{}", leaf, (leaf + 1) % leaves));
-    links.push_back(fmt::format("leaf{}-leaf{}", (leaf + leaves - 1) % leaves, leaf));
+  for (std::string& link : links_to_switches(cluster.network.topology, leaf)) {
+    links.push_back(std::move(link));
   }
   return links;
 }
@@ -44,7 +56,9 @@ std::set<std::string> links_of_network(const Cluster& cluster) {
     }
   }
   for (int leaf = 0; leaf < cluster.network.topology.leaves; ++leaf) {
-    for (std::string& link : links_of_leaf(cluster, leaf)) links.insert(std::move(link));
+    for (std::string& link : links_to_switches(cluster.network.topology, leaf)) {
+      links.insert(std::move(link));
+    }
   }
   return links;
 }

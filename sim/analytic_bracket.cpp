@@ -91,10 +91,6 @@ bool shares_cores(const ResourceLoad& load) {
   });
 }
 
-bool of_network(const Link& link) {
-  return link.kind == LinkKind::kInfiniband || link.kind == LinkKind::kEthernet;
-}
-
 // Different pairs of ends, on a link that is worth waiting for.
 bool is_met_on(const ResourceLoad& load, LinkId id, Duration most) {
   return load.links[static_cast<std::size_t>(id)].routes > 1 && load.busy(id).ps >= most.ps / 2;
@@ -117,7 +113,7 @@ bool meets_twice(const ResourceLoad& load, Duration most) {
 bool meets_on_network(const ResourceLoad& load, Duration most) {
   for (std::size_t i = 0; i < load.links.size(); ++i) {
     const auto id = static_cast<LinkId>(i);
-    if (of_network(load.fabric().link(id)) && is_met_on(load, id, most)) return true;
+    if (is_packet_network(load.fabric().link(id).kind) && is_met_on(load, id, most)) return true;
   }
   return false;
 }
@@ -140,7 +136,7 @@ Duration head_of_line(const ResourceLoad& load, const AnalyticBracket& bracket, 
     const auto id = static_cast<LinkId>(i);
     const Link& link = load.fabric().link(id);
     const bool held = (bracket.shares_pcie && link.kind == LinkKind::kPcie) ||
-                      (bracket.meets_twice && of_network(link));
+                      (bracket.meets_twice && is_packet_network(link.kind));
     if (held && load.links[i].routes > 1) most = std::max(most, load.busy(id));
   }
   return std::max(Duration{}, Duration{most.ps / 3 * 4} - idle);

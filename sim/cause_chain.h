@@ -14,7 +14,8 @@ class CauseChain {
  public:
   // Of a chain that the caller holds.
   CauseChain(Blame& blame, ChainId chain) : blame_(blame), chain_(chain) {}
-  // `past`, which the caller holds, and then so much time, in ps, that no resource is blamed for.
+  // `past`, which the caller holds until it is delivered, and then so much time, in ps, that no
+  // resource is blamed for.
   CauseChain(Blame& blame, ChainId past, std::int64_t waited)
       : blame_(blame), past_(past), waited_(waited) {}
   ~CauseChain() {

@@ -43,6 +43,10 @@ enum class LinkKind : std::uint8_t {
   kEthernet,
   kHostMemory,  // a socket's memory, and its translation of addresses: payload only
 };
+// With packets and buffers, as ideal networks have none.
+constexpr bool is_packet_network(LinkKind kind) {
+  return kind == LinkKind::kInfiniband || kind == LinkKind::kEthernet;
+}
 
 // PCIe's three kinds of flow control; all of an InfiniBand lane is kPosted.
 enum class TrafficClass : std::uint8_t { kPosted, kNonPosted, kCompletion };

@@ -144,10 +144,8 @@ void KernelReducer::on_event(RunEvent /*event*/, std::int32_t index) {
   Completion completion;
   completion.kind = CompletionKind::kReduceDone;
   completion.id = done.stream;
-  {
-    CauseChain cause(context_.blame, done.chain);
-    context_.router.deliver(done.rank, completion, cause);
-  }
+  CauseChain cause(context_.blame, done.chain);
+  context_.router.deliver(done.rank, completion, cause);
   context_.blame.let_go(done.chain);
 }
 

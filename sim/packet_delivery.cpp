@@ -345,10 +345,8 @@ void PacketTransport::deliver_arrival(std::int32_t index, const Completion& comp
                     (arrived.credit ? wires.sent_as.source : wires.received_as.destination);
   if (context_.observation != nullptr && !arrived.credit) context_.observation->on_arrived(index);
   let_go(index);
-  {
-    CauseChain cause(context_.blame, chain);
-    context_.router.deliver(rank, completion, cause);
-  }
+  CauseChain cause(context_.blame, chain);
+  context_.router.deliver(rank, completion, cause);
   context_.blame.let_go(chain);
 }
 
@@ -362,10 +360,8 @@ void PacketTransport::deliver_end(std::int32_t index, const Completion& completi
                     (ended.credit ? wires.received_as.destination : wires.sent_as.source);
   if (context_.observation != nullptr && !ended.credit) context_.observation->on_done(index);
   let_go(index);
-  {
-    CauseChain cause(context_.blame, past, waited);
-    context_.router.deliver(rank, completion, cause);
-  }
+  CauseChain cause(context_.blame, past, waited);
+  context_.router.deliver(rank, completion, cause);
   context_.blame.let_go(past);
 }
 

@@ -292,8 +292,7 @@ bool MoveChecker::keeps_order_of_links() const {
       const LinkId before = flow.route[i - 1].link;
       const LinkId link = flow.route[i].link;
       // Credits of whole packets do not depend on when it is known that they will be back.
-      const LinkKind kind = fabric_.link(before).kind;
-      if (kind == LinkKind::kInfiniband || kind == LinkKind::kEthernet) continue;
+      if (is_packet_network(fabric_.link(before).kind)) continue;
       if (first(before, link) != first(links_.of(before), links_.of(link))) return false;
     }
   }

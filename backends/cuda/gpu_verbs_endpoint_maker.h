@@ -34,9 +34,7 @@ class GpuVerbsEndpointMaker final : public EndpointMaker {
   std::optional<std::chrono::nanoseconds> time_registration(std::span<std::byte> memory) override {
     return verbs_.time_registration(memory);
   }
-  std::vector<std::pair<std::string, std::int64_t>> port_counts() override {
-    return verbs_.port_counts();
-  }
+  CountedAtPorts port_counts() override { return verbs_.port_counts(); }
 
  private:
   // Nothing: NICs reach it.

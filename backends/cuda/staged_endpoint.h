@@ -88,9 +88,7 @@ class StagedEndpointMaker final : public EndpointMaker {
   std::optional<std::chrono::nanoseconds> time_registration(std::span<std::byte> memory) override {
     return inner_.time_registration(memory);
   }
-  std::vector<std::pair<std::string, std::int64_t>> port_counts() override {
-    return inner_.port_counts();
-  }
+  CountedAtPorts port_counts() override { return inner_.port_counts(); }
 
  private:
   EndpointMaker& inner_;

@@ -10,8 +10,6 @@
 namespace gradhaul {
 namespace {
 
-constexpr int kNvidia = 0x10de;
-
 bool is_loaded(const HostInventory& host, const std::string& module) {
   const auto& modules = host.settings.modules;
   return std::find(modules.begin(), modules.end(), module) != modules.end();

@@ -3,14 +3,12 @@
 #include <algorithm>
 
 #include "backends/doctor/findings.h"
+#include "backends/doctor/known_devices.h"
 #include "backends/doctor/number_text.h"
 #include "backends/host/nvml_library.h"
 
 namespace gradhaul {
 namespace {
-
-constexpr int kNvidia = 0x10de;
-constexpr int kNvSwitch = 0x0680;  // PCI class of NVSwitches: a bridge of another kind
 
 std::string address_of(const HostInventory& host, const GpuState& gpu) {
   return host.pci[static_cast<std::size_t>(gpu.pci)].address;
@@ -18,7 +16,7 @@ std::string address_of(const HostInventory& host, const GpuState& gpu) {
 
 bool has_nvswitches(const HostInventory& host) {
   return std::any_of(host.pci.begin(), host.pci.end(), [](const PciFunction& function) {
-    return function.vendor == kNvidia && function.pci_class >> 8 == kNvSwitch;
+    return is_nvswitch(function.vendor, function.pci_class);
   });
 }
 

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <array>
 
+#include "backends/host/host_inventory.h"
+
 namespace gradhaul {
 namespace {
 
-constexpr int kNvidia = 0x10de;
 constexpr int kMellanox = 0x15b3;
 constexpr int kAmd = 0x1002;
 constexpr int kAmazon = 0x1d0f;

@@ -5,7 +5,6 @@
 namespace gradhaul {
 
 bool HostInventory::has_nvidia_gpu() const {
-  constexpr int kNvidia = 0x10de;
   return std::any_of(gpus.begin(), gpus.end(), [this](int gpu) {
     return pci[static_cast<std::size_t>(gpu)].vendor == kNvidia;
   });

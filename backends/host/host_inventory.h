@@ -15,6 +15,8 @@
 
 namespace gradhaul {
 
+inline constexpr int kNvidia = 0x10de;  // PCI vendor
+
 // Of the link above a function: between it and the port it hangs at.
 struct PcieLinkState {
   std::optional<double> speed;      // GT/s a lane

@@ -89,7 +89,6 @@ class OpenedNvml final : public NvmlLibrary {
   int pcie_replays(NvmlDevice device, unsigned& count) override {
     return call(calls_.get_replays, device, &count);
   }
-  std::string error_text(int error) override { return calls_.error_string(error); }
 
  private:
   // Older libraries lack some.

@@ -36,7 +36,6 @@ class NvmlLibrary {
   // Of ECC, since the driver was loaded.
   virtual int uncorrected_errors(NvmlDevice device, std::uint64_t& count) = 0;
   virtual int pcie_replays(NvmlDevice device, unsigned& count) = 0;
-  virtual std::string error_text(int error) = 0;
 };
 
 // Opens libnvidia-ml.so.1 and starts it; nothing, and why, where that can't be.

@@ -9,7 +9,6 @@
 namespace gradhaul {
 namespace {
 
-constexpr int kNvidia = 0x10de;
 constexpr int kAmd = 0x1002;
 
 // Display and processing classes of makers whose GPUs do collectives.

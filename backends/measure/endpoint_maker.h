@@ -6,16 +6,14 @@
 
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "backends/cpu/host_memory.h"
 #include "backends/endpoint.h"
+#include "backends/measure/measured_counters.h"
 #include "core/connection.h"
 
 namespace gradhaul {
@@ -47,7 +45,7 @@ class EndpointMaker {
 
   // What the ports that this rank's connections go by have counted so far, by port and name
   // ("mlx5_0:1/port_xmit_data", 1000); nothing where there are no such ports. After a make().
-  virtual std::vector<std::pair<std::string, std::int64_t>> port_counts() { return {}; }
+  virtual CountedAtPorts port_counts() { return {}; }
 };
 
 }  // namespace gradhaul

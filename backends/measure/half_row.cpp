@@ -69,12 +69,7 @@ std::optional<ResultRow> HalfRow::measure() {
   Timed done;
   fill(kTimedSalt);
   const CountedAtPorts before = rank_.endpoints.port_counts();
-  auto times = IterationSeries(rank_.exchange, request_.series, request_.interrupted)
-                   .times({[&] { run.prepare(); },
-                           [&] {
-                             ++done.runs;
-                             return run.run();
-                           }});
+  auto times = iterate(run, request_.series, done.runs);
   if (!times) return std::nullopt;
   done.times = std::move(*times);
   done.counted = growth(before, rank_.endpoints.port_counts());
@@ -87,8 +82,18 @@ std::optional<ResultRow> HalfRow::measure() {
 std::optional<HalfRow::Times> HalfRow::timed(CollectiveRun& run, std::uint64_t salt,
                                              const SeriesSettings& series) {
   fill(salt);
+  int runs = 0;
+  return iterate(run, series, runs);
+}
+
+std::optional<HalfRow::Times> HalfRow::iterate(CollectiveRun& run, const SeriesSettings& series,
+                                               int& runs) {
   return IterationSeries(rank_.exchange, series, request_.interrupted)
-      .times({[&] { run.prepare(); }, [&] { return run.run(); }});
+      .times({[&] { run.prepare(); },
+              [&] {
+                ++runs;
+                return run.run();
+              }});
 }
 
 std::unique_ptr<Endpoint> HalfRow::make_endpoint() {

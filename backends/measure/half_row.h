@@ -35,6 +35,8 @@ class HalfRow {
 
   // Fills in, and runs as often as `series` says.
   std::optional<Times> timed(CollectiveRun& run, std::uint64_t salt, const SeriesSettings& series);
+  // Adds to `runs` how often it ran, warm-up included.
+  std::optional<Times> iterate(CollectiveRun& run, const SeriesSettings& series, int& runs);
   std::unique_ptr<Endpoint> make_endpoint();
   void fill(std::uint64_t salt);
   std::int64_t count_wrong(std::uint64_t salt);

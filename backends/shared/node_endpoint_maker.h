@@ -30,9 +30,7 @@ class NodeEndpointMaker final : public EndpointMaker {
   std::optional<std::chrono::nanoseconds> time_registration(std::span<std::byte> memory) override {
     return network_.time_registration(memory);
   }
-  std::vector<std::pair<std::string, std::int64_t>> port_counts() override {
-    return network_.port_counts();
-  }
+  CountedAtPorts port_counts() override { return network_.port_counts(); }
 
   // Why ranks of one node do not share memory; each once.
   const std::vector<std::string>& notes() const { return notes_; }

@@ -5,7 +5,6 @@
 #include <string_view>
 #include <thread>
 
-#include "backends/measure/measured_counters.h"
 #include "backends/measure/rank_failed.h"
 #include "backends/verbs/join_exchange.h"
 
@@ -113,8 +112,8 @@ std::optional<std::chrono::nanoseconds> VerbsEndpointMaker::time_registration(
   }
 }
 
-std::vector<std::pair<std::string, std::int64_t>> VerbsEndpointMaker::port_counts() {
-  std::vector<std::pair<std::string, std::int64_t>> counts;
+CountedAtPorts VerbsEndpointMaker::port_counts() {
+  CountedAtPorts counts;
   if (!verbs_) return counts;
   std::this_thread::sleep_until(counts_read_ + kCountsLive);
   counts = verbs_->counters();
@@ -137,12 +136,12 @@ std::string VerbsEndpointMaker::flush_note() const {
          " us until it was seen (flush)";
 }
 
-std::vector<std::pair<std::string, std::int64_t>> VerbsEndpointMaker::counted() const {
+CountedAtPorts VerbsEndpointMaker::counted() const {
   return verbs_ ? growth(counters_before_, verbs_->counters()) : CountedAtPorts{};
 }
 
-std::vector<std::pair<std::string, std::int64_t>> VerbsEndpointMaker::troubles() const {
-  std::vector<std::pair<std::string, std::int64_t>> troubles = counted();
+CountedAtPorts VerbsEndpointMaker::troubles() const {
+  CountedAtPorts troubles = counted();
   std::erase_if(troubles, [](const auto& counter) {
     return counter.second == 0 || counts_traffic(counter.first);
   });

@@ -35,7 +35,7 @@ class VerbsEndpointMaker final : public EndpointMaker {
   std::unique_ptr<Endpoint> make(const EndpointRequest& request) override;
   std::optional<std::chrono::nanoseconds> time_registration(std::span<std::byte> memory) override;
   // Waits for as long as the kernel may still answer with what it read the last time.
-  std::vector<std::pair<std::string, std::int64_t>> port_counts() override;
+  CountedAtPorts port_counts() override;
 
   // The request's memory is a GPU's: by what this rank's ports reach it, by trying. What make()
   // gets from then on is registered so, until it is said that it is the host's (nullptr). Called on
@@ -47,9 +47,9 @@ class VerbsEndpointMaker final : public EndpointMaker {
   // How often its NICs read back what had arrived, and how long that took; empty: never.
   std::string flush_note() const;
   // What this rank's ports have counted since they were opened. "rxe0:1/completer_retry_err", 3
-  std::vector<std::pair<std::string, std::int64_t>> counted() const;
+  CountedAtPorts counted() const;
   // Of these, what tells of trouble: retransmissions, errors, pauses.
-  std::vector<std::pair<std::string, std::int64_t>> troubles() const;
+  CountedAtPorts troubles() const;
 
  private:
   void open();
@@ -69,7 +69,7 @@ class VerbsEndpointMaker final : public EndpointMaker {
   FlushTimes flush_times_;
   int queue_pairs_ = 0;  // that it was opened with
   std::chrono::steady_clock::time_point counts_read_;
-  std::vector<std::pair<std::string, std::int64_t>> counters_before_;
+  CountedAtPorts counters_before_;
 };
 
 }  // namespace gradhaul

@@ -67,7 +67,6 @@ class FakeNvml final : public NvmlLibrary {
     count = 0;
     return kNvmlSuccess;
   }
-  std::string error_text(int error) override { return std::to_string(error); }
 
  private:
   static FakeGpu& gpu(NvmlDevice device) { return *static_cast<FakeGpu*>(device); }
