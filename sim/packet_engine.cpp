@@ -376,7 +376,7 @@ ResourceId PacketEngine::stall_culprit(LinkId link, int traffic_class) const {
 }
 
 std::int64_t PacketEngine::backlog_total(LinkId link) const {
-  if (stations_) stations_->catch_up();
+  if (stations_) stations_->catch_up(link);
   if (stations_) stations_->settle_backlog(link);
   const LinkState& s = state(link);
   return s.backlog_total + (s.backlog_since >= 0 ? now_ - s.backlog_since : 0);

@@ -19,15 +19,16 @@ bool Stations::wake_at(std::int32_t injector, std::int64_t time) {
   if (nic == nullptr) return false;
   nic->wake = std::min(nic->wake, time);
   *nic->next = std::min(*nic->next, time);
-  *nic->quiet = std::min(*nic->quiet, time);
-  all_quiet_ = std::min(all_quiet_, time);
+  nic->unlike = std::min(nic->unlike, time);
+  *nic->quiet = std::min(*nic->quiet, time + crossing_);
+  note_unseen(number_of(*nic));
   return true;
 }
 
 bool Stations::transmit(std::int32_t injector) {
   Nic* nic = nic_of(injector);
   if (nic == nullptr) return false;
-  catch_up();
+  catch_up(nic->links.out);
   transmit_by_event(*nic, engine_.now_);
   touch(*nic);
   return true;
@@ -44,9 +45,8 @@ void Stations::transmit_by_event(Nic& nic, std::int64_t now) {
 // It may have something to do now.
 void Stations::touch(Nic& nic) {
   *nic.next = std::min(*nic.next, engine_.now_);
-  if (stepping_) return;
-  *nic.quiet = quiet_of(nic, engine_.now_);
-  all_quiet_ = std::min(all_quiet_, *nic.quiet);
+  if (!stepping_) look_ahead(nic, engine_.now_);
+  note_unseen(number_of(nic));
 }
 
 void Stations::send(FlowId flow, const Packet& sent, std::int64_t ready) {
@@ -70,91 +70,9 @@ void Stations::send(FlowId flow, const Packet& sent, std::int64_t ready) {
     entry.ring->push(waiting);
   }
   *nic.next = std::min(*nic.next, ready);
-  *nic.quiet = std::min(*nic.quiet, ready);
-  all_quiet_ = std::min(all_quiet_, ready);
-}
-
-namespace {
-
-// Of thousands, asked for each window: four at a time, so that none waits for the one before.
-std::int64_t earliest(const std::vector<std::int64_t>& times) {
-  std::array<std::int64_t, 4> least;
-  least.fill(INT64_MAX);
-  std::size_t i = 0;
-  for (; i + least.size() <= times.size(); i += least.size()) {
-    for (std::size_t j = 0; j < least.size(); ++j) least[j] = std::min(least[j], times[i + j]);
-  }
-  for (; i < times.size(); ++i) least[0] = std::min(least[0], times[i]);
-  return *std::min_element(least.begin(), least.end());
-}
-
-}  // namespace
-
-std::int64_t Stations::next_action() const { return earliest(next_); }
-
-void Stations::stretch_windows(int times) {
-  window_ *= times;
-  reading_ *= times;
-}
-
-void Stations::advance(std::int64_t limit) {
-  step_until(limit, true);
-  all_quiet_ = earliest(quiet_);
-}
-
-void Stations::catch_up() {
-  if (!stepping_ && clock_ < engine_.now_) step_until(engine_.now_, false);
-}
-
-void Stations::step_until(std::int64_t limit, bool heeds_events) {
-  const std::int64_t now = engine_.now_;
-  engine_.ahead_ = true;
-  stepping_ = true;
-  while (true) {
-    const std::int64_t stop = heeds_events ? std::min(limit, engine_.wheel_.next_time()) : limit;
-    clock_ = std::max(clock_, std::min(stop, next_action()));
-    if (clock_ >= stop) break;
-    const std::int64_t plain = earliest(quiet_);
-    const std::int64_t apart = std::min({stop, plain, clock_ + reading_});
-    const std::int64_t end = std::min(stop, std::max(apart, clock_ + window_));
-    if (end <= apart) {
-      step_apart(end);
-    } else {
-      step_together(end);
-    }
-    for (WireCredits* credits : watched_credits_) credits->check();
-    clock_ = end;
-  }
-  stepping_ = false;
-  engine_.ahead_ = false;
-  engine_.now_ = now;
-}
-
-void Stations::step_together(std::int64_t end) {
-  for (std::size_t i = 0; i < nics_.size(); ++i) {
-    if (next_[i] < end) step(nics_[i], end);
-  }
-  step_wires(end);
-}
-
-// Those that have nothing to do are passed by without a look at them.
-void Stations::step_wires(std::int64_t end) {
-  const std::size_t first = nics_.size();
-  for (std::size_t i = 0; i < wires_.size(); ++i) {
-    if (next_[first + i] < end) step(wires_[i], end);
-  }
-}
-
-// Where nobody asks for what is not plain, the way from a NIC's wire over the network to the writes
-// that its requests take turns with, and on to the data that they bring, is gone link by link.
-void Stations::step_apart(std::int64_t end) {
-  for (std::size_t i = 0; i < nics_.size(); ++i) {
-    if (next_[i] < end) step_out(nics_[i], end);
-  }
-  step_wires(end);
-  for (std::size_t i = 0; i < nics_.size(); ++i) {
-    if (next_[i] < end) step_up(nics_[i], end);
-  }
+  nic.unlike = std::min(nic.unlike, ready);
+  *nic.quiet = std::min(*nic.quiet, ready + (entry.ring == &nic.writes ? writing_ : crossing_));
+  note_unseen(number_of(nic));
 }
 
 namespace {
@@ -187,7 +105,7 @@ void Stations::step(Nic& nic, std::int64_t end) {
 
 void Stations::pause(Nic& nic, std::int64_t end) {
   *nic.next = std::min({nic.out_start(), nic.up_start(), nic.wake});
-  *nic.quiet = quiet_of(nic, end);
+  look_ahead(nic, end);
 }
 
 // A packet that finds the wire free has not waited; who comes while it is busy waits from then on.
@@ -309,9 +227,11 @@ void Stations::cross(Packet& packet, LinkId link, std::int64_t start) {
   const PacketEngine::FlowHop& next = engine_.hop_of(packet);
   ring_between(link, next.link)
       .push({packet.ready, next.ordinal, packet.hop, packet.message, engine_.add_packet(packet)});
-  Wire& station = wires_[static_cast<std::size_t>(wire_of_[static_cast<std::size_t>(next.link)])];
+  const std::int32_t wire = wire_of_[static_cast<std::size_t>(next.link)];
+  Wire& station = wires_[static_cast<std::size_t>(wire)];
   *station.next = std::min(*station.next, packet.ready);
   *station.quiet = std::min(*station.quiet, packet.ready + arrival_);
+  note_unseen(nics_.size() + static_cast<std::size_t>(wire));
 }
 
 // A read request, or a write, by both links of the pair.

@@ -13,20 +13,19 @@
 //    second link has done is told when the engine pauses (sim/mirrored_link.h).
 //  - A packet that starts on a NIC's wire makes a request for the link that the NIC reads and
 //    writes by at the same instant; data come a read latency later. So as long as a NIC asks for
-//    plain packets only, all NICs' wires are stepped for up to that latency, then the other wires,
-//    then the links to the GPUs. Where it goes on to another message, which looks at how its links
-//    have done, NICs are stepped as a whole, no longer than what comes in from the network takes to
-//    get there.
+//    plain packets only, its wire is stepped for up to that latency, and then the link to the GPU.
+//    Where it goes on to another message, which looks at how its links have done, the NIC is
+//    stepped as a whole.
 //  - Credits are always there in time. That is watched (sim/credit_watch.h), not assumed: else the
 //    run ends with CreditsRanOut, and events have to step the world from its beginning.
 //  - Of plain packets (sim/plain_hop.h) all is known beforehand but when: the transport, which
 //    would do nothing else with them than ask for the next, is not called.
 //
-// Events of messages stay where they are, in the engine's wheel. Before one that a station has to
-// do with, stations are stepped up to its time, and not including it; so events of an instant come
-// before its starts, as ever. Before others they are stepped only as far as needed: each station
-// tells until when nothing that it does is seen outside (sim/stations_quiet.cpp; plain packets
-// never are).
+// Events of messages stay where they are, in the engine's wheel. Each station has a clock of its
+// own and tells until when nothing that it does is seen outside (sim/stations_quiet.cpp; plain
+// packets never are): so long events are handled without it. Before one that it has to do with, it
+// is stepped up to that time, and not including it; so events of an instant come before its starts,
+// as ever. What feeds it is stepped before (sim/stations_order.cpp), all others are not.
 
 #include <algorithm>
 #include <cstdint>
@@ -34,6 +33,7 @@
 #include <vector>
 
 #include "sim/credit_watch.h"
+#include "sim/earliest_of.h"
 #include "sim/mirrored_link.h"
 #include "sim/packet_engine.h"
 #include "sim/plain_hop.h"
@@ -57,10 +57,11 @@ class Stations {
   void send(FlowId flow, const Packet& packet, std::int64_t ready);
   // Everything before `limit`, or before an event that comes sooner.
   void advance(std::int64_t limit);
-  // Until then events may be handled without.
-  std::int64_t quiet() const { return all_quiet_; }
-  // Everything before the engine's time, during which all are quiet.
+  // Events up to then may be handled before any station goes on.
+  std::int64_t quiet() const { return unseen_.time(); }
+  // All that happens before the engine's time: everywhere, or at the station that has this link.
   void catch_up();
+  void catch_up(LinkId link);
   // Has the injector go on at `time`, if that is sooner than what it waits for; false: it is none
   // of a station.
   bool wake_at(std::int32_t injector, std::int64_t time);
@@ -89,6 +90,8 @@ class Stations {
     StationPlan::Nic links;
     std::int64_t* next = nullptr;
     std::int64_t* quiet = nullptr;
+    std::int64_t out_clock = 0;       // of its wire, which may be ahead of the rest
+    std::int64_t unlike = INT64_MAX;  // until then it asks for plain packets only
     std::int64_t wake = INT64_MAX;
     LinkState* out = nullptr;
     LinkState* up = nullptr;  // the first of each pair
@@ -135,11 +138,25 @@ class Stations {
     std::vector<WaitingRing*> rings;  // one for each link that leads here
   };
 
+  // A station from which packets come to another, which sees them so long after they start.
+  struct Input {
+    std::size_t station = 0;
+    std::int64_t ahead = 0;
+  };
+
+  // Which station steps when, and how far: sim/stations_order.cpp.
+  class Stepping;
+  std::size_t number_of(const Nic& nic) const {
+    return static_cast<std::size_t>(nic.next - next_.data());
+  }
+  void bring(std::size_t station, std::int64_t least);
+  std::int64_t bring_output(std::size_t station, std::int64_t least);
+  void bring(Nic& nic, std::int64_t time);
+  void bring_all(std::int64_t time);
+  void note_unseen(std::size_t station) { unseen_.set(station, quiet_[station]); }
+
   // Stations.
   Nic* nic_of(std::int32_t injector);
-  void step_together(std::int64_t end);
-  void step_apart(std::int64_t end);
-  void step_wires(std::int64_t end);
   void step(Nic& nic, std::int64_t end);
   void step_out(Nic& nic, std::int64_t end);
   void step_up(Nic& nic, std::int64_t end);
@@ -156,15 +173,13 @@ class Stations {
   }
   void leave_nic(Nic& nic, std::int64_t start);
   void leave_up(Nic& nic, std::int64_t start);
-  void step_until(std::int64_t limit, bool heeds_events);
-  std::int64_t next_action() const;
   std::int64_t start_behind(std::int64_t plain, const WaitingRing& ring, std::int64_t ready,
                             const LinkState& link, std::int64_t now) const;
   std::int64_t special_start(const WaitingRing& ring, const LinkState& link,
                              std::int64_t now) const;
-  std::int64_t quiet_of(const Nic& nic, std::int64_t now) const;
   std::int64_t next_unlike(const Nic& nic, std::int64_t now) const;
   void touch(Nic& nic);
+  void look_ahead(Nic& nic, std::int64_t now);
   void transmit_by_event(Nic& nic, std::int64_t now);
   // What is ready now has been asked for by an event, or by a packet that starts, and comes after
   // all that was asked for before at this instant: of one event, in the order of flows, as what is
@@ -210,6 +225,8 @@ class Stations {
   // Before the run: sim/stations_setup.cpp.
   void add_nics(const StationPlan& plan);
   void add_wires(const StationPlan& plan);
+  void add_inputs();
+  void add_inputs(const Path& path);
   void add_entries();
   void add_lanes();
   void watch(TrainCredits& credits, const LinkId (&pair)[2], int traffic_class) const;
@@ -225,22 +242,26 @@ class Stations {
 
   PacketEngine& engine_;
   PacketTransport& transport_;
-  std::int64_t window_;   // a NIC may be stepped for so long without its wires
+  std::int64_t window_;   // a NIC is stepped as a whole for so long, before it looks ahead again
   std::int64_t arrival_;  // as the plan has them
   std::int64_t crossing_;
   std::int64_t writing_;
-  std::int64_t reading_;    // from a request to data before a NIC's wire, at least
-  std::int64_t clock_ = 0;  // everything before has happened
+  std::int64_t reading_;  // from a request to data before a NIC's wire, at least
   bool stepping_ = false;
   bool asks_by_event_ = false;
-  std::int64_t all_quiet_ = 0;       // the first of quiet_
   std::int32_t packet_payload_ = 0;  // of a plain packet
   std::int64_t read_latency_ = 0;
   std::int64_t receive_latency_ = 0;
   std::int64_t transmit_latency_ = 0;
-  // By station, NICs before wires: it does nothing before; it does nothing that others see before.
+  // By station, NICs before wires: everything before has happened; it does nothing before; it does
+  // nothing that others see before.
+  std::vector<std::int64_t> clocks_;
   std::vector<std::int64_t> next_;
   std::vector<std::int64_t> quiet_;
+  EarliestOf unseen_;  // up to then events may be handled without it
+  std::vector<std::vector<Input>> inputs_;
+  std::int64_t most_ = 0;        // no station may be stepped further
+  std::int64_t last_check_ = 0;  // of credits, when all stations were there
   std::vector<Nic> nics_;
   std::vector<Wire> wires_;
   std::deque<WaitingRing> rings_;          // before wires
@@ -254,6 +275,7 @@ class Stations {
   std::vector<WireCredits> credits_;       // by link
   std::vector<WireCredits*> watched_credits_;
   std::vector<std::int32_t> nic_of_out_;       // by link
+  std::vector<std::int32_t> station_of_;       // by link
   std::vector<std::int32_t> nic_of_injector_;  // by injector
   // By link of a wire that others lead into: its station, and the ring for each of them.
   std::vector<std::int32_t> wire_of_;

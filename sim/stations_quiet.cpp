@@ -26,23 +26,23 @@ std::int64_t Stations::special_start(const WaitingRing& ring, const LinkState& l
   return before < 0 ? INT64_MAX : start_behind(before, ring, ring[before].ready, link, now);
 }
 
-// What is not a plain packet is seen some time after it starts, and a NIC that goes on to the next
-// message at once.
-std::int64_t Stations::quiet_of(const Nic& nic, std::int64_t now) const {
+// What is not a plain packet is seen some time after it starts: what has been read, after it has
+// crossed the network.
+void Stations::look_ahead(Nic& nic, std::int64_t now) {
   const auto after = [](std::int64_t start, std::int64_t later) {
     return start == INT64_MAX ? start : start + later;
   };
-  std::int64_t out = special_start(nic.data, *nic.out, now);
+  nic.unlike = std::min(nic.wake, next_unlike(nic, now));
+  std::int64_t out = std::min(nic.unlike, special_start(nic.data, *nic.out, now));
   const std::int64_t others = std::min(nic.credits.ready(), nic.acknowledgements.ready());
   if (others != INT64_MAX) {
     out = std::min(out, start_behind(nic.data.before(others), nic.data, others, *nic.out, now));
   }
-  std::int64_t quiet = std::min({nic.wake, after(out, crossing_), next_unlike(nic, now)});
-  if (nic.up != nullptr) {
-    quiet = std::min({quiet, after(special_start(nic.requests, *nic.up, now), reading_),
-                      after(special_start(nic.writes, *nic.up, now), writing_)});
-  }
-  return quiet;
+  *nic.quiet = after(out, crossing_);
+  if (nic.up == nullptr) return;
+  const std::int64_t requests = special_start(nic.requests, *nic.up, now);
+  *nic.quiet = std::min({*nic.quiet, after(requests, reading_ + crossing_),
+                         after(special_start(nic.writes, *nic.up, now), writing_)});
 }
 
 // When a NIC whose buffer is full may next ask for a packet that is not plain: each plain one that

@@ -33,8 +33,12 @@ Stations::Stations(PacketEngine& engine, const StationPlan& plan, PacketTranspor
   nic_of_out_.resize(links, kNone);
   wire_of_.resize(links, kNone);
   ring_from_.resize(links);
+  station_of_.resize(links, kNone);
   next_.assign(plan.nics.size() + plan.wires.size(), INT64_MAX);
   quiet_ = next_;
+  clocks_.assign(next_.size(), 0);
+  unseen_ = EarliestOf(next_.size());
+  inputs_.resize(next_.size());
   const Node& node = transport_.node_;
   packet_payload_ = static_cast<std::int32_t>(engine_.fabric_.cluster().network.mtu.count);
   read_latency_ = node.gpu.read_latency.ps;
@@ -44,6 +48,7 @@ Stations::Stations(PacketEngine& engine, const StationPlan& plan, PacketTranspor
   add_wires(plan);
   add_entries();
   add_lanes();
+  add_inputs();
   for (WireCredits& credits : credits_) {
     if (credits.watched()) watched_credits_.push_back(&credits);
   }
@@ -89,6 +94,10 @@ void Stations::add_nics(const StationPlan& plan) {
     }
     const auto number = static_cast<std::int32_t>(nics_.size() - 1);
     nic_of_out_[static_cast<std::size_t>(links.out)] = number;
+    for (const LinkId link :
+         {links.out, links.up[0], links.up[1], links.answer[0], links.answer[1]}) {
+      if (link != kNoLink) station_of_[static_cast<std::size_t>(link)] = number;
+    }
     credits_[static_cast<std::size_t>(links.out)].start_with(nic.out->credits[kPosted].window(),
                                                              nic.out->return_after_leaving);
     if (links.injector == kNone) continue;
@@ -104,6 +113,7 @@ void Stations::add_wires(const StationPlan& plan) {
   for (const LinkId link : plan.wires) {
     wire_of_[static_cast<std::size_t>(link)] = static_cast<std::int32_t>(wires_.size());
     const std::size_t station = nics_.size() + wires_.size();
+    station_of_[static_cast<std::size_t>(link)] = static_cast<std::int32_t>(station);
     wires_.push_back({link, &engine_.link_state(link), &next_[station], &quiet_[station], {}});
     const LinkState& state = engine_.state(link);
     credits_[static_cast<std::size_t>(link)].start_with(state.credits[kPosted].window(),
@@ -293,6 +303,44 @@ void Stations::add_way(std::int32_t number, const Packet& packet) {
   way.next = wires_[static_cast<std::size_t>(wire_of_[static_cast<std::size_t>(next.link)])].next;
   way.hop = number + 1;
   way.ordinal = next.ordinal;
+}
+
+// A wire takes what the links before it send; a NIC does something about what comes to an end on a
+// link that leads to it.
+void Stations::add_inputs() {
+  for (const Wire& wire : wires_) {
+    std::vector<Input>& inputs = inputs_[static_cast<std::size_t>(wire.next - next_.data())];
+    for (const auto& [before, ring] : ring_from_[static_cast<std::size_t>(wire.link)]) {
+      const auto station = station_of_[static_cast<std::size_t>(before)];
+      inputs.push_back({static_cast<std::size_t>(station), engine_.state(before).latency});
+    }
+  }
+  for (const SimulatedConnection& connection : transport_.connections_) {
+    add_inputs(connection.wires.data);
+    add_inputs(connection.wires.credit);
+  }
+}
+
+void Stations::add_inputs(const Path& path) {
+  if (path.kind != PathKind::kNic) return;
+  const auto leads_to = [&](FlowId from, FlowId to) {
+    if (from == kNone || to == kNone || !takes(from) || !takes(to)) return;
+    const LinkId last = engine_.link_of(from, engine_.length(from) - 1);
+    const auto station = static_cast<std::size_t>(station_of_[static_cast<std::size_t>(last)]);
+    std::vector<Input>& inputs =
+        inputs_[static_cast<std::size_t>(entries_[static_cast<std::size_t>(to)].nic)];
+    const bool known = std::any_of(inputs.begin(), inputs.end(),
+                                   [&](const Input& input) { return input.station == station; });
+    if (!known) inputs.push_back({station, arrival_});
+  };
+  const bool answered = path.flow(FlowKind::kAcknowledge) != kNone;
+  for (int way = 0; way < path.ways; ++way) {
+    const FlowId wire = path.flow(FlowKind::kWire, way);
+    const FlowId answer = answered ? path.flow(FlowKind::kAcknowledge, way) : kNone;
+    leads_to(wire, path.flow(FlowKind::kWrite));
+    leads_to(wire, answer);
+    leads_to(answer, wire);
+  }
 }
 
 void PacketEngine::step_by_stations(const StationPlan& plan, PacketTransport& transport) {

@@ -1,0 +1,149 @@
+// Which station steps when, and how far. Each has a clock of its own. It is brought to a time when
+// others need to know what it has done by then, and before events after which it may do something
+// that they see; whatever feeds it is brought there first, earlier by what packets take from there.
+// So a station is stepped for as long as possible at once, and not because of what others do: with
+// a thousand NICs one of them has something to say every few nanoseconds.
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/packet_transport.h"
+#include "sim/stations.h"
+
+namespace gradhaul {
+namespace {
+
+// ps: so far apart clocks may be, so that what stations keep for each other stays little.
+constexpr std::int64_t kFurthestApart = 2'000'000;
+
+}  // namespace
+
+// While stations step, the engine's time is theirs.
+class Stations::Stepping {
+ public:
+  explicit Stepping(Stations& stations)
+      : stations_(stations),
+        now_(stations.engine_.now_),
+        was_ahead_(std::exchange(stations.engine_.ahead_, true)) {
+    stations.stepping_ = true;
+  }
+  Stepping(const Stepping&) = delete;
+  Stepping& operator=(const Stepping&) = delete;
+  ~Stepping() {
+    stations_.stepping_ = false;
+    stations_.engine_.ahead_ = was_ahead_;
+    stations_.engine_.now_ = now_;
+  }
+
+ private:
+  Stations& stations_;
+  std::int64_t now_;
+  bool was_ahead_;
+};
+
+void Stations::stretch_windows(int times) {
+  for (std::vector<Input>& inputs : inputs_) {
+    for (Input& input : inputs) input.ahead *= times;
+  }
+}
+
+void Stations::advance(std::int64_t limit) {
+  const Stepping stepping(*this);
+  while (true) {
+    const std::int64_t stop = std::min(limit, engine_.wheel_.next_time());
+    const std::int64_t unseen = unseen_.time();
+    if (unseen >= stop) break;
+    // What is seen then has taken some time on a link.
+    most_ = unseen + 1;
+    bring(unseen_.which(), most_);
+  }
+  const std::int64_t next = std::min(limit, engine_.wheel_.next_time());
+  if (next == limit || next - kFurthestApart > last_check_) bring_all(next);
+}
+
+void Stations::catch_up() {
+  if (stepping_) return;
+  const Stepping stepping(*this);
+  bring_all(engine_.now_);
+}
+
+void Stations::catch_up(LinkId link) {
+  const std::int32_t station = station_of_[static_cast<std::size_t>(link)];
+  if (stepping_ || station == kNone) return;
+  if (clocks_[static_cast<std::size_t>(station)] >= engine_.now_) return;
+  const Stepping stepping(*this);
+  most_ = engine_.now_;
+  bring(static_cast<std::size_t>(station), most_);
+}
+
+void Stations::bring_all(std::int64_t time) {
+  most_ = time;
+  for (std::size_t station = 0; station < clocks_.size(); ++station) bring(station, time);
+  for (WireCredits* credits : watched_credits_) credits->check();
+  last_check_ = std::max(last_check_, time);
+}
+
+// At least so far; and on, as far as all that feeds it has come.
+void Stations::bring(std::size_t station, std::int64_t least) {
+  if (clocks_[station] >= least) return;
+  std::int64_t time = most_;
+  for (const Input& input : inputs_[station]) {
+    time = std::min(time, bring_output(input.station, least - input.ahead) + input.ahead);
+  }
+  if (station < nics_.size()) {
+    bring(nics_[station], time);
+  } else if (next_[station] < time) {
+    step(wires_[station - nics_.size()], time);
+    note_unseen(station);
+  }
+  clocks_[station] = std::max(clocks_[station], time);
+}
+
+// All that leaves it by its wire, at least so long: until when that is known then.
+std::int64_t Stations::bring_output(std::size_t station, std::int64_t least) {
+  if (station >= nics_.size()) {
+    bring(station, least);
+    return clocks_[station];
+  }
+  Nic& nic = nics_[station];
+  while (nic.out_clock < least) {
+    const std::int64_t end = std::min({most_, nic.unlike, clocks_[station] + reading_});
+    if (end > nic.out_clock) {
+      step_out(nic, end);
+      nic.out_clock = end;
+    } else {
+      bring(station, std::min(least, nic.out_clock + 1));
+    }
+  }
+  return nic.out_clock;
+}
+
+// Where a NIC asks for nothing that is not plain, its wire is stepped for as long as no data come
+// that it asks for meanwhile, and then the links to its GPU. Else it is stepped as a whole.
+void Stations::bring(Nic& nic, std::int64_t time) {
+  std::int64_t& clock = clocks_[number_of(nic)];
+  const bool idle = *nic.next >= time;
+  while (clock < time && *nic.next < time) {
+    std::int64_t end = std::min(time, nic.out_clock);
+    if (end <= clock) {
+      const std::int64_t from = std::max(clock, *nic.next);
+      const std::int64_t apart = std::min({time, nic.unlike, from + reading_});
+      end = std::min(time, std::max(apart, from + window_));
+      if (end <= apart) {
+        step_out(nic, end);
+      } else {
+        step(nic, end);
+        clock = nic.out_clock = end;
+        continue;
+      }
+    }
+    step_up(nic, end);
+    clock = end;
+    nic.out_clock = std::max(nic.out_clock, end);
+  }
+  clock = std::max(clock, time);
+  nic.out_clock = std::max(nic.out_clock, clock);
+  if (!idle) note_unseen(number_of(nic));
+}
+
+}  // namespace gradhaul
