@@ -20,6 +20,7 @@ struct ComparedRow {
   std::string collective;  // names of result files ("all_reduce"); empty: not said
   std::string algorithm;
   std::string protocol;
+  std::string profile;  // of gradhaul's own results
   std::string datatype;
   std::string reduction;
   std::optional<int> channels;

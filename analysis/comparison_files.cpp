@@ -22,6 +22,7 @@ Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json
 Json row_json(const ComparedRow& row) {
   return {{"algorithm", text_or_null(row.algorithm)},
           {"protocol", text_or_null(row.protocol)},
+          {"profile", text_or_null(row.profile)},
           {"channels", or_null(row.channels)},
           {"ranks", or_null(row.ranks)},
           {"datatype", text_or_null(row.datatype)},
@@ -118,17 +119,18 @@ std::string comparison_csv(const Comparison& comparison) {
   std::string text =
       "collective,size_bytes,in_place,predicted_time_us,measured_time_us,time_ratio,"
       "predicted_algbw_GBps,measured_algbw_GBps,predicted_busbw_GBps,measured_busbw_GBps,"
-      "busbw_ratio,verdict,remark\n";
+      "busbw_ratio,verdict,remark,predicted_profile,measured_profile\n";
   for (const ComparedPair& pair : comparison.pairs) {
     const std::string place = !pair.measured.in_place   ? ""
                               : *pair.measured.in_place ? "true"
                                                         : "false";
-    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
+    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
                         csv_field(pair.predicted.collective), pair.measured.size_bytes, place,
                         pair.predicted.time_us, pair.measured.time_us, pair.time_ratio,
                         pair.predicted.algbw_GBps, pair.measured.algbw_GBps,
                         number(pair.predicted.busbw_GBps), number(pair.measured.busbw_GBps),
-                        number(pair.busbw_ratio), name_of(pair.verdict), csv_field(pair.remark));
+                        number(pair.busbw_ratio), name_of(pair.verdict), csv_field(pair.remark),
+                        csv_field(pair.predicted.profile), csv_field(pair.measured.profile));
   }
   return text;
 }

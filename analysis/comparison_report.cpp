@@ -67,8 +67,7 @@ std::string side_text(const ComparedRun& run, const ComparedRow* row) {
     if (!word.empty()) words.push_back(word);
   }
   if (row->channels) words.push_back(many(static_cast<std::size_t>(*row->channels), "channel"));
-  const std::string profile = profile_of(run.effective);
-  if (!profile.empty()) words.push_back("profile " + profile);
+  if (!row->profile.empty()) words.push_back("profile " + row->profile);
   return fmt::format("{}: {}", text, fmt::join(words, ", "));
 }
 

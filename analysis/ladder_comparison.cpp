@@ -63,6 +63,10 @@ std::vector<LadderGap> gaps_of(const std::vector<ComparedRung>& rungs) {
   return gaps;
 }
 
+std::string profile_words(const std::string& profile) {
+  return profile.empty() ? "" : ", profile " + profile;
+}
+
 std::string rung_text(const ComparedRung& rung) {
   const LadderRow& predicted = rung.predicted;
   std::string text = fmt::format("{:>13} {:>18} {:>13}", predicted.size.count,
@@ -79,6 +83,8 @@ std::string rung_text(const ComparedRung& rung) {
   return fmt::format("{} {:>7}  {}: {}\n", text, "-", here ? "not measured" : "not predicted",
                      here ? rung.measured.missing : rung.predicted.missing);
 }
+
+Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
 Json rung_json(const ComparedRung& rung) {
   const auto time = [](const LadderRow& row) {
@@ -117,6 +123,8 @@ LadderComparison compare_ladders(const Ladder& predicted, const Ladder& measured
   }
   LadderComparison comparison;
   comparison.tolerance = tolerance;
+  comparison.predicted_profile = profile_of(predicted.scenario.effective);
+  comparison.measured_profile = profile_of(measured.scenario.effective);
   for (const LadderRow& row : predicted.rows) {
     const LadderRow* const other = find(measured, row.rung, row.size);
     if (other == nullptr) continue;
@@ -146,11 +154,13 @@ std::string sentence_of(const LadderGap& gap) {
 
 std::string ladder_comparison_text(const LadderComparison& comparison, const std::string& version) {
   std::string text = fmt::format(
-      "# gradhaul {}: ladders {} (predicted) and {} (measured), tolerance {}\n#\n# {:>11} {:>18} "
+      "# gradhaul {}: ladders {} (predicted{}) and {} (measured{}), tolerance {}\n#\n# {:>11} "
+      "{:>18} "
       "{:>13} {:>19} {:>19} {:>7}\n# {:>11} {:>18} {:>13} {:>10} {:>8} {:>10} {:>8} {:>7}\n",
-      version, comparison.predicted, comparison.measured, percent_text(comparison.tolerance),
-      "size", "rung", "sends", "predicted", "measured", "ratio", "(B)", "", "(B)", "(us)", "(GB/s)",
-      "(us)", "(GB/s)", "of time");
+      version, comparison.predicted, profile_words(comparison.predicted_profile),
+      comparison.measured, profile_words(comparison.measured_profile),
+      percent_text(comparison.tolerance), "size", "rung", "sends", "predicted", "measured", "ratio",
+      "(B)", "", "(B)", "(us)", "(GB/s)", "(us)", "(GB/s)", "of time");
   for (const ComparedRung& rung : comparison.rungs) text += rung_text(rung);
   for (const LadderGap& gap : comparison.gaps) {
     text += fmt::format("# At {} B {}.\n", gap.size.count, sentence_of(gap));
@@ -167,6 +177,8 @@ std::string ladder_comparison_json(const LadderComparison& comparison, const std
   json["version"] = version;
   json["predicted"] = comparison.predicted;
   json["measured"] = comparison.measured;
+  json["predicted_profile"] = text_or_null(comparison.predicted_profile);
+  json["measured_profile"] = text_or_null(comparison.measured_profile);
   json["tolerance"] = comparison.tolerance;
   json["rungs"] = Json::array();
   for (const ComparedRung& rung : comparison.rungs) json["rungs"].push_back(rung_json(rung));
@@ -184,7 +196,9 @@ std::string ladder_comparison_json(const LadderComparison& comparison, const std
 std::string ladder_comparison_csv(const LadderComparison& comparison) {
   std::string text;
   for (const ComparedRung& rung : comparison.rungs) {
-    const Json row = rung_json(rung);
+    Json row = rung_json(rung);
+    row["predicted_profile"] = comparison.predicted_profile;
+    row["measured_profile"] = comparison.measured_profile;
     if (text.empty()) {
       for (const auto& [name, value] : row.items()) text += (text.empty() ? "" : ",") + name;
       text += "\n";

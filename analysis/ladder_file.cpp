@@ -78,6 +78,7 @@ Ladder read_ladder(const nlohmann::json& json, const std::string& source) {
   }
   ladder.predicted = kind == "predicted";
   ladder.scenario.name = text_of(member(member(json, "scenario"), "name"));
+  ladder.scenario.effective = member(member(json, "scenario"), "effective");
   const char* const by = ladder.predicted ? "fidelity" : "backend";
   ladder.engine.emplace_back(by, text_of(member(member(json, "engine"), by)));
   const nlohmann::json& rows = member(json, "rows");
@@ -134,7 +135,7 @@ std::string ladder_json_text(const Ladder& ladder, const std::string& version) {
 std::string ladder_csv(const Ladder& ladder) {
   std::string text =
       "kind,rung,size_bytes,carried_bytes,time_us,bandwidth_GBps,of_below,missing,iterations,"
-      "min_us,p50_us,p99_us\n";
+      "min_us,p50_us,p99_us,profile\n";
   for (std::size_t i = 0; i < ladder.rows.size(); ++i) {
     text += ladder.predicted ? "predicted" : "measured";
     const Json row = row_json(ladder.rows, i);
@@ -143,7 +144,7 @@ std::string ladder_csv(const Ladder& ladder) {
       if (value.is_string()) text += csv_field(value.get<std::string>());
       if (value.is_number()) text += value.dump();
     }
-    text += "\n";
+    text += "," + csv_field(profile_of(ladder.scenario.effective)) + "\n";
   }
   return text;
 }
@@ -175,11 +176,13 @@ std::optional<Ladder> read_ladder_file(const std::string& path) {
 }
 
 std::string ladder_text(const Ladder& ladder, const std::string& version) {
+  const std::string profile = profile_of(ladder.scenario.effective);
   std::string text = fmt::format(
-      "# gradhaul {}: ladder of {}, {} ({})\n# Of one NIC, one way: what each layer gives by "
+      "# gradhaul {}: ladder of {}{}, {} ({})\n# Of one NIC, one way: what each layer gives by "
       "itself, from below.\n#\n# {:>11} {:>18} {:>13} {:>10} {:>9} {:>9}\n# {:>11} {:>18} {:>13} "
       "{:>10} {:>9} {:>9}\n",
-      version, ladder.scenario.name, ladder.predicted ? "predicted" : "measured",
+      version, ladder.scenario.name, profile.empty() ? "" : ", profile " + profile,
+      ladder.predicted ? "predicted" : "measured",
       ladder.engine.empty() ? "" : ladder.engine.front().second, "size", "rung", "sends", "time",
       "bandwidth", "of the", "(B)", "", "(B)", "(us)", "(GB/s)", "one below");
   for (std::size_t i = 0; i < ladder.rows.size(); ++i) text += row_text(ladder.rows, i);

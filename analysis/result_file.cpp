@@ -8,6 +8,7 @@
 
 #include "analysis/input_error.h"
 #include "analysis/json_text.h"
+#include "analysis/result_json.h"
 
 namespace gradhaul {
 namespace {
@@ -86,6 +87,7 @@ ComparedRow read_row(const RowKeys& keys) {
   row.collective = keys.text("collective");
   row.algorithm = text_of(keys.value("algorithm"));
   row.protocol = text_of(keys.value("protocol"));
+  row.profile = text_of(keys.value("profile"));
   row.datatype = text_of(keys.value("datatype"));
   row.reduction = text_of(keys.value("reduction"));
   row.ranks = static_cast<int>(keys.whole("ranks", 1, kMostRanks));
@@ -208,7 +210,9 @@ ComparedRun read_result_file(const Json& json, const std::string& source) {
   run.effective = member(member(json, "scenario"), "effective");
   const Json& rows = member(json, "rows");
   for (std::size_t i = 0; i < std::min(rows.size(), kMaxRows); ++i) {
-    run.rows.push_back(read_row(RowKeys(rows[i], i, source)));
+    ComparedRow& row = run.rows.emplace_back(read_row(RowKeys(rows[i], i, source)));
+    // Rows of earlier versions do not say it; the scenario does.
+    if (row.profile.empty()) row.profile = profile_of(run.effective);
   }
   read_counters(member(json, "counters"), run);
   read_resources(member(json, "resources"), run);

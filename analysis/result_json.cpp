@@ -97,6 +97,7 @@ Json row_json(const ResultRow& row) {
   add_held(row.held, json);
   json["limited_by"] = row.limited_by;
   json["parts_us"] = parts_json(row);
+  json["profile"] = row.profile;
   if (!row.job.empty()) json["job"] = row.job;
   add_choice(row, json);
   if (row.uncertainty) json["uncertainty"] = uncertainty_json(*row.uncertainty);
@@ -111,6 +112,7 @@ Json measured_row_json(const ResultRow& row) {
   json["bytes_sent_per_rank"] = row.bytes_sent_per_rank.count;
   json["limited_by"] = nullptr;
   json["parts_us"] = nullptr;
+  json["profile"] = row.profile;
   json["iterations"] = times.iterations;
   json["min_us"] = microseconds(times.min);
   json["p50_us"] = microseconds(times.p50);

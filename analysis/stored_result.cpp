@@ -137,6 +137,7 @@ ResultRow row_of(const Stored& stored) {
   const auto later = [&stored](const char* key) {
     return stored.has(key) ? stored.at(key).count() : 0;
   };
+  if (stored.has("profile")) row.profile = stored.at("profile").text();
   if (stored.has("setup_us")) row.setup = stored.at("setup_us").time();
   if (stored.has("cpu_cores")) row.cpu_cores = stored.at("cpu_cores").number();
   if (stored.has("gpu_sms")) row.held.gpu_sms = stored.at("gpu_sms").small_count();

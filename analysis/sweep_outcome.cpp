@@ -5,16 +5,7 @@
 #include "analysis/sweep_step.h"
 
 namespace gradhaul {
-namespace {
-
 using Json = nlohmann::ordered_json;
-
-std::string line_of(std::string text) {
-  if (text.ends_with('\n')) text.pop_back();
-  return text;
-}
-
-}  // namespace
 
 std::vector<SweepRow> SweepOutcome::rows() const {
   std::vector<SweepRow> rows;
@@ -42,7 +33,7 @@ SweepOutcome outcome_of(const Prediction& prediction, const std::string& version
   }
   for (auto& [key, value] : whole.items()) result[key] = std::move(value);
   outcome.result = std::move(result);
-  for (const ResultRow& row : prediction.rows) outcome.csv.push_back(line_of(csv_line(row)));
+  for (const ResultRow& row : prediction.rows) outcome.csv.push_back(csv_line(row));
   outcome.cpu_s = prediction.cost.cpu_s;
   outcome.peak_rss_bytes = prediction.cost.peak_rss_bytes;
   return outcome;

@@ -32,7 +32,7 @@ struct SweepOutcome {
   std::string key;  // of what was run: a hash of scenario and version; empty: it could not be read
   std::string error;               // why there is no result; empty: there is one
   nlohmann::ordered_json result;   // as in a result file, without scenario and cost
-  std::vector<std::string> csv;    // its rows, as predict --csv has them
+  std::vector<std::string> csv;    // its rows' first columns: csv_line(), step_csv_line()
   std::vector<std::string> unmet;  // expectations that do not hold, a sentence each
   double cpu_s = 0;
   std::int64_t peak_rss_bytes = 0;

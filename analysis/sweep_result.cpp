@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "analysis/csv_field.h"
 #include "analysis/result_csv.h"
 #include "analysis/sweep_step.h"
@@ -43,6 +45,19 @@ std::string open_object(const Json& head) {
   std::string text = dumped(head, 2);
   text.resize(text.size() - 2);  // "\n}"
   return text;
+}
+
+template <typename Predicate>
+bool has_point(const SweepResult& sweep, Predicate is) {
+  return std::any_of(sweep.points.begin(), sweep.points.end(), [&is](const SweepPoint& point) {
+    return point.outcome && point.outcome->done() && is(point.outcome->result);
+  });
+}
+
+// Empty where it says no such thing, as no row but those of jobs has a job.
+std::string text_of_row(const Json& result, std::size_t row, const char* key) {
+  const auto rows = result.find("rows");
+  return rows == result.end() || row >= rows->size() ? "" : (*rows)[row].value(key, "");
 }
 
 }  // namespace
@@ -100,17 +115,27 @@ std::string sweep_json_text(const SweepResult& sweep) {
 }
 
 std::string sweep_csv(const SweepResult& sweep) {
-  std::string axes;
-  for (const SweepAxisRecord& axis : sweep.axes) axes += csv_field(axis.path) + ",";
+  const bool steps =
+      has_point(sweep, [](const Json& result) { return step_of(result).has_value(); });
+  const bool jobs = !steps && has_point(sweep, [](const Json& result) {
+    return !text_of_row(result, 0, "job").empty();
+  });
   std::string text;
+  for (const SweepAxisRecord& axis : sweep.axes) text += csv_field(axis.path) + ",";
+  text += (steps ? step_csv_head() : csv_head()) + (jobs ? ",job" : "") + ",profile\n";
   for (const SweepPoint& point : sweep.points) {
     if (!point.outcome || !point.outcome->done()) continue;
-    if (text.empty()) text = axes + (step_of(point.outcome->result) ? step_csv_head() : csv_head());
     std::string values;
     for (const std::string& value : point.values) values += csv_field(value) + ",";
-    for (const std::string& line : point.outcome->csv) text += values + line + "\n";
+    const std::vector<std::string>& lines = point.outcome->csv;
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      const auto field = [&](const char* key) {
+        return "," + csv_field(text_of_row(point.outcome->result, i, key));
+      };
+      text += values + lines[i] + (jobs ? field("job") : "") + field("profile") + "\n";
+    }
   }
-  return text.empty() ? axes + csv_head() : text;
+  return text;
 }
 
 }  // namespace gradhaul

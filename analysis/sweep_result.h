@@ -49,7 +49,8 @@ std::vector<std::string> sweep_errors(const SweepResult& sweep);
 // A point on each line.
 std::string sweep_json_text(const SweepResult& sweep);
 
-// Columns for the axes, then those of a result's rows; only points with a result.
+// Columns for the axes, then those of a result's rows, the last of which is the profile; only
+// points with a result.
 std::string sweep_csv(const SweepResult& sweep);
 
 // "cluster.nodes=4, workload.size=1MiB"

@@ -40,7 +40,7 @@ std::optional<SweepStep> step_of(const Json& result) {
 }
 
 std::string step_csv_head() {
-  return "step_time_us,item,items_per_s,share_of_peak,exposed_us,communicating_us\n";
+  return "step_time_us,item,items_per_s,share_of_peak,exposed_us,communicating_us";
 }
 
 std::string step_csv_line(const SweepStep& step) {

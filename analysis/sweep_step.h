@@ -29,7 +29,7 @@ SweepOutcome outcome_of_step(const Prediction& prediction, const TrainingStep& s
 // Nothing where it is no step's; throws nlohmann::json::exception where it is ill-formed.
 std::optional<SweepStep> step_of(const nlohmann::ordered_json& result);
 
-// Its columns in CSV, which ends without a line end, and their names, which end with one.
+// Its columns in CSV, and their names; without line ends.
 std::string step_csv_head();
 std::string step_csv_line(const SweepStep& step);
 

@@ -68,6 +68,11 @@ std::string all_of(const std::vector<ResultRow>& rows, std::string ResultRow::*f
   return result.empty() ? "-" : result;
 }
 
+// Jobs may each have their own, beside the one that the scenario names for all.
+std::string profiles_of(const std::vector<ResultRow>& rows, const RunDescription& run) {
+  return rows.empty() ? run.profile : all_of(rows, &ResultRow::profile);
+}
+
 // The three lines of column heads; `further` are what comes after nccl-tests' own.
 std::string column_heads(std::string_view further, std::string_view further_units) {
   std::string text = fmt::format("# {0:>10}  {0:>12}  {0:>8}  {0:>6}  {0:>6}", "");
@@ -137,7 +142,7 @@ std::string table_head(const Prediction& prediction, const RunDescription& run) 
   std::string text = fmt::format(
       "# gradhaul {}: scenario {}, cluster {}, profile {}, algorithm {}, protocol {}, channels {}, "
       "fidelity {}, seed {}\n#\n",
-      run.version, run.scenario, run.cluster, run.profile,
+      run.version, run.scenario, run.cluster, profiles_of(prediction.rows, run),
       all_of(prediction.rows, &ResultRow::algorithm), all_of(prediction.rows, &ResultRow::protocol),
       prediction.channels, prediction.fidelity, prediction.seed);
   const bool jobs = std::any_of(prediction.rows.begin(), prediction.rows.end(),
@@ -179,7 +184,7 @@ std::string table_head(const Measurement& measurement, const RunDescription& run
   std::string text = fmt::format(
       "# gradhaul {}: scenario {}, ranks as of {}, profile {}, algorithm {}, protocol {}, "
       "channels {}, measured over backend {}{}\n#\n",
-      run.version, run.scenario, run.cluster, run.profile,
+      run.version, run.scenario, run.cluster, profiles_of(measurement.rows, run),
       all_of(measurement.rows, &ResultRow::algorithm),
       all_of(measurement.rows, &ResultRow::protocol), measurement.channels, measurement.backend,
       facts);

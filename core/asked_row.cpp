@@ -14,6 +14,7 @@ ResultRow asked_row(const Workload& workload, const Communication& communication
                       ? communication.listed->name
                       : name_of(running_algorithm(workload.collective, communication.algorithm));
   row.protocol = protocol_name(communication.protocol);
+  row.profile = communication.profile;
   row.channels = channels;
   row.ranks = ranks;
   row.size = size;

@@ -90,6 +90,7 @@ struct ResultRow {
   Collective collective = Collective::kAllReduce;
   std::string algorithm;
   std::string protocol;
+  std::string profile;  // communication.profile: of a job, its own
   int channels = 0;
   int ranks = 0;
   Bytes size;

@@ -69,6 +69,7 @@ Prediction predict_goal(const PredictionRequest& request) {
   row.collective = Collective::kSendRecv;
   row.algorithm = program.name;
   row.protocol = protocol_name(request.communication.protocol);
+  row.profile = request.communication.profile;
   row.ranks = static_cast<int>(program.ranks.size());
   row.size = row.bytes_sent_per_rank = program.bytes_sent_per_rank();
   row.datatype = DataType::kBf16;

@@ -29,7 +29,7 @@ def draw(documents, _options):
     tolerance = reading.number(document.content.get("tolerance"), 0)
     bus = all(pair["predicted"]["busbw"] is not None and pair["measured"]["busbw"] is not None
               for pair in pairs)
-    sheet = Sheet(_title(pairs, tolerance), about=_about(document.content),
+    sheet = Sheet(_title(pairs, tolerance), about=_about(document.content, pairs),
                   legend=_legend(pairs, tolerance), height=4.4,
                   notes=[_small_print(document.content, pairs)])
     above, below = sheet.figure.subplots(2, 1, sharex=True, gridspec_kw={"height_ratios": [3, 2]})
@@ -53,6 +53,7 @@ def _pair(row, index, file):
         if time is None or time <= 0:
             raise BadInput(file, f"rows[{index}].{side}.time_us is not a number of microseconds "
                                  "above 0")
+        pair[f"{side} profile"] = reading.member(values, "profile", str, "")
         pair[side] = {"time": time, "busbw": reading.number(values.get("busbw_GBps")),
                       "algbw": reading.number(values.get("algbw_GBps"), size / time / 1e3),
                       "min": reading.number(values.get("min_us")),
@@ -75,12 +76,15 @@ def _title(pairs, tolerance):
             f"{quantities.number_text(tolerance * 100)} %? {answer}")
 
 
-def _about(content):
+def _about(content, pairs):
     words = []
     for side in ("predicted", "measured"):
         values = reading.member(content, side, dict, {})
         name = shortened(reading.member(values, "file", str, side), 44)
-        words.append(f"{side}: {name} ({shortened(values.get('format') or 'unknown', 44)})")
+        told = [shortened(values.get("format") or "unknown", 44)]
+        told += sorted({f"profile {shortened(pair[f'{side} profile'], 24)}" for pair in pairs
+                        if pair[f"{side} profile"]})
+        words.append(f"{side}: {name} ({', '.join(told)})")
     return "; ".join(words)
 
 

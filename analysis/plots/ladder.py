@@ -31,9 +31,11 @@ def draw(documents, _options):
         side = reading.member(document.content, "kind", str, "predicted")
         rungs = _rungs(document, "rows",
                        lambda row, place, file: _alone(row, side, place, file))
-        name = reading.member(reading.member(document.content, "scenario", dict, {}), "name", str,
-                              "") or document.stem
-        title, about = f"What does each layer give {shortened(name)} by itself?", side
+        scenario = reading.member(document.content, "scenario", dict, {})
+        name = reading.member(scenario, "name", str, "") or document.stem
+        profile = reading.profile_of(reading.member(scenario, "effective", dict, {}))
+        title = f"What does each layer give {shortened(name)} by itself?"
+        about = f"{side}, profile {shortened(profile, 24)}" if profile else side
     else:
         raise BadInput(document.file, f"is {reading.SCHEMAS[document.schema]}; this picture is "
                                       "made of ladders: predict --ladder, measure --ladder, or "
@@ -121,8 +123,11 @@ def _title(content, rungs):
 
 
 def _compared_about(content):
-    words = [f"{side}: {shortened(reading.member(content, side, str, side), 44)}"
-             for side in ("predicted", "measured")]
+    words = []
+    for side in ("predicted", "measured"):
+        profile = reading.member(content, f"{side}_profile", str, "")
+        words.append(f"{side}: {shortened(reading.member(content, side, str, side), 44)}"
+                     + (f" (profile {shortened(profile, 24)})" if profile else ""))
     tolerance = reading.number(content.get("tolerance"), 0)
     return "; ".join([*words, f"tolerance {quantities.number_text(tolerance * 100)} % in time"])
 

@@ -63,6 +63,11 @@ def member(mapping, key, kind, otherwise):
     return value if isinstance(value, kind) else otherwise
 
 
+def profile_of(effective):
+    """What a scenario in effect says; "" where it does not."""
+    return member(member(effective, "communication", dict, {}), "profile", str, "")
+
+
 def number(value, otherwise=None):
     """A finite number; else what is given for it."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):

@@ -112,6 +112,9 @@ def about_run(run):
     words += [str(row[key]) for key in ("collective", "algorithm", "protocol") if row.get(key)]
     if reading.number(row.get("channels")):
         words.append(f"{row['channels']} channel{'s' if row['channels'] != 1 else ''}")
+    profile = reading.member(row, "profile", str, "") or reading.profile_of(run.effective)
+    if profile:
+        words.append(f"profile {profile}")
     words.append(how_got(run))
     return ", ".join(shortened(word, 48) for word in words)
 

@@ -29,6 +29,7 @@ Prediction two_jobs() {
   row.job = "a";
   ResultRow other = row;
   other.job = "b";
+  other.profile = "nccl-2.22";
   prediction.rows = {row, other};
   Company company;
   company.parties = {"a", "b", "others"};
@@ -79,6 +80,7 @@ TEST(CompanyText, TheTableHasARowForEachJob) {
   const Prediction prediction = two_jobs();
   const RunDescription run = gradhaul::testing::sample_run();
   EXPECT_THAT(table_head(prediction, run), HasSubstr("   limited by   job\n"));
+  EXPECT_THAT(table_head(prediction, run), HasSubstr(", profile gradhaul+nccl-2.22, "));
   EXPECT_THAT(table_row(prediction.rows[0]), EndsWith("   leaf0-spine0   a\n"));
   const Prediction plain = gradhaul::testing::sample_prediction();
   EXPECT_THAT(table_head(plain, run), HasSubstr("   limited by\n"));
@@ -94,8 +96,8 @@ TEST(CompanyText, FilesCarryTheJobs) {
   EXPECT_EQ(json["company"]["jobs"][0]["saved_without_us"]["b"], 9000.0);
   EXPECT_EQ(json["company"]["shared_links"][1]["bytes"]["b"], 2'000'000);
   EXPECT_EQ(json["company"]["background"][0]["offered"], 0.3);
-  EXPECT_THAT(result_csv(prediction), HasSubstr(",limited_by,job\n"));
-  EXPECT_THAT(result_csv(prediction), EndsWith(",leaf0-spine0,b\n"));
+  EXPECT_THAT(result_csv(prediction), HasSubstr(",limited_by,job,profile\n"));
+  EXPECT_THAT(result_csv(prediction), EndsWith(",leaf0-spine0,b,nccl-2.22\n"));
   const Prediction plain = gradhaul::testing::sample_prediction();
   EXPECT_FALSE(result_json(plain, {}, "1").contains("company"));
   EXPECT_FALSE(result_json(plain, {}, "1")["rows"][0].contains("job"));

@@ -11,6 +11,7 @@
 namespace gradhaul {
 namespace {
 
+using testing::EndsWith;
 using testing::HasSubstr;
 
 // Of 1000 B in a step and 6000 B in all, in microseconds; 0: missing.
@@ -65,6 +66,29 @@ TEST(LadderComparison, CountsWhatIsOutside) {
   EXPECT_EQ(compared({0, 0, 0, 0, 0}).judged(), 0U);
 }
 
+std::string profiled(const std::string& profile) {
+  return R"({"communication": {"profile": ")" + profile + "\"}}";
+}
+
+TEST(LadderComparison, NamesBothProfiles) {
+  Ladder predicted = ladder_of(true, {1, 1, 1, 1, 1});
+  predicted.scenario.effective = nlohmann::ordered_json::parse(profiled("nccl-2.30"));
+  Ladder measured = ladder_of(false, {1, 1, 1, 1, 1});
+  measured.scenario.effective = nlohmann::ordered_json::parse(profiled("gradhaul"));
+  LadderComparison comparison = compare_ladders(predicted, measured, 0.1);
+  comparison.predicted = "a.json";
+  comparison.measured = "b.json";
+  EXPECT_THAT(ladder_comparison_text(comparison, "1"),
+              HasSubstr("ladders a.json (predicted, profile nccl-2.30) and b.json (measured, "
+                        "profile gradhaul), tolerance"));
+  const std::string csv = ladder_comparison_csv(comparison);
+  EXPECT_THAT(csv, HasSubstr(",verdict,missing,predicted_profile,measured_profile\n"));
+  EXPECT_THAT(csv, EndsWith(",within,,nccl-2.30,gradhaul\n"));
+  const auto json = nlohmann::json::parse(ladder_comparison_json(comparison, "1"));
+  EXPECT_EQ(json["predicted_profile"], "nccl-2.30");
+  EXPECT_EQ(json["measured_profile"], "gradhaul");
+}
+
 TEST(LadderComparison, RefusesWhatDoesNotCompare) {
   const Ladder predicted = ladder_of(true, {1, 1, 1, 1, 1});
   const Ladder measured = ladder_of(false, {1, 1, 1, 1, 1});
@@ -87,12 +111,14 @@ TEST(LadderFile, SharesAreOfTheRungBelowThatIsThere) {
 }
 
 TEST(LadderFile, ReadsBackWhatItWrote) {
-  const Ladder written = ladder_of(false, {0, 110, 0, 200, 1300});
+  Ladder written = ladder_of(false, {0, 110, 0, 200, 1300});
+  written.scenario.effective = nlohmann::ordered_json::parse(profiled("nccl-2.22"));
   const std::string path = testing::TempDir() + "ladder_reads_back.json";
   std::ofstream(path) << ladder_json_text(written, "1.2.3");
   const auto read = read_ladder_file(path);
   ASSERT_TRUE(read);
   EXPECT_FALSE(read->predicted);
+  EXPECT_EQ(profile_of(read->scenario.effective), "nccl-2.22");
   ASSERT_EQ(read->rows.size(), 5U);
   for (std::size_t i = 0; i < 5; ++i) {
     EXPECT_EQ(read->rows[i].rung, written.rows[i].rung);

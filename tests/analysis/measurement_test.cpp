@@ -19,6 +19,7 @@ ResultRow row_of(bool in_place, std::int64_t microseconds, std::int64_t wrong) {
   ResultRow row;
   row.algorithm = "ring";
   row.protocol = "simple";
+  row.profile = "gradhaul";
   row.channels = 2;
   row.ranks = 4;
   row.size = Bytes{1'000'000};
@@ -106,11 +107,11 @@ TEST(MeasuredCsv, HasColumnsOfItsOwnAtTheEnd) {
       result_csv(measurement()),
       "collective,algorithm,protocol,channels,ranks,size_bytes,count,datatype,reduction,"
       "time_us,algbw_GBps,busbw_GBps,bytes_sent_per_rank,limited_by,wrong,in_place,iterations,"
-      "min_us,p50_us,p99_us\n"
+      "min_us,p50_us,p99_us,profile\n"
       "all_reduce,ring,simple,2,4,1000000,250000,fp32,sum,100,10,15,1500000,,0,false,20,90,"
-      "100.5,12345\n"
+      "100.5,12345,gradhaul\n"
       "all_reduce,ring,simple,2,4,1000000,250000,fp32,sum,200,5,7.5,1500000,,3,true,20,90,"
-      "100.5,12345\n");
+      "100.5,12345,gradhaul\n");
 }
 
 }  // namespace

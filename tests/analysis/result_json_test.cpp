@@ -42,10 +42,11 @@ TEST(ResultJson, KeysComeInTheOrderOfTheContract) {
   EXPECT_THAT(keys_of(result["engine"]),
               ElementsAre("version", "fidelity", "seed", "digest", "exact"));
   EXPECT_THAT(keys_of(result["placement"]), ElementsAre("channels", "rings"));
-  EXPECT_THAT(keys_of(result["rows"][0]),
-              ElementsAre("collective", "algorithm", "protocol", "channels", "ranks", "size_bytes",
-                          "count", "datatype", "reduction", "time_us", "algbw_GBps", "busbw_GBps",
-                          "wrong", "in_place", "bytes_sent_per_rank", "limited_by", "parts_us"));
+  EXPECT_THAT(
+      keys_of(result["rows"][0]),
+      ElementsAre("collective", "algorithm", "protocol", "channels", "ranks", "size_bytes", "count",
+                  "datatype", "reduction", "time_us", "algbw_GBps", "busbw_GBps", "wrong",
+                  "in_place", "bytes_sent_per_rank", "limited_by", "parts_us", "profile"));
   EXPECT_THAT(keys_of(result["resources"][0]),
               ElementsAre("name", "kind", "utilisation", "bytes", "blame_us"));
   EXPECT_THAT(keys_of(result["cost"]), ElementsAre("wall_s", "cpu_s", "packets", "packet_hops",

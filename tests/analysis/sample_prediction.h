@@ -13,6 +13,7 @@ inline ResultRow sample_row() {
   ResultRow row;
   row.algorithm = "ring";
   row.protocol = "simple";
+  row.profile = "gradhaul";
   row.channels = 16;
   row.ranks = 32;
   row.size = Bytes{14'000'000'000};

@@ -8,6 +8,7 @@ namespace gradhaul {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using Json = nlohmann::ordered_json;
@@ -106,6 +107,25 @@ TEST(SweepCsv, HasAxesBeforeTheRow) {
   SweepResult quoted = sample_sweep();
   std::swap(quoted.points[0].values, quoted.points[1].values);
   EXPECT_THAT(sweep_csv(quoted), HasSubstr("\n2,\"[a, b]\",all_reduce,"));
+}
+
+// Of each point its own: a sweep may vary it. Jobs are told apart where there are some.
+TEST(SweepCsv, EachLineNamesItsProfileLast) {
+  SweepResult sweep = sample_sweep();
+  Prediction jobs = testing::sample_prediction();
+  jobs.rows.push_back(jobs.rows[0]);
+  jobs.rows[0].job = "a";
+  jobs.rows[1].job = "b";
+  jobs.rows[1].profile = "nccl-2.22";
+  sweep.points[1].outcome = outcome_of(jobs, "1.2.3");
+  const std::string csv = sweep_csv(sweep);
+  EXPECT_THAT(csv, HasSubstr(",limited_by,job,profile\n2,[],"));
+  EXPECT_THAT(csv, HasSubstr(",node0.nic0 (2 equal),,gradhaul\n"));
+  EXPECT_THAT(csv, HasSubstr(",node0.nic0 (2 equal),a,gradhaul\n"));
+  EXPECT_THAT(csv, HasSubstr(",node0.nic0 (2 equal),b,nccl-2.22\n"));
+  EXPECT_THAT(sweep_csv(sample_sweep()), HasSubstr(",limited_by,profile\n2,[],"));
+  sweep.points = {{{"2", "[]"}, failed("it cannot be")}};
+  EXPECT_THAT(sweep_csv(sweep), EndsWith(",limited_by,profile\n"));
 }
 
 TEST(SweepTable, HasALineForEachFinishedPoint) {

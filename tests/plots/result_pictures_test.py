@@ -40,6 +40,33 @@ class BusbwTest(DrawnTest):
         self.assertEqual(crossovers.crossovers([{1: 1.0}, {2: 1.0}]), [])
         self.assertEqual(crossovers.crossovers([{1: 1.0, 2: 3.0}, {1: 2.0, 2: 3.0}]), [])
 
+    def test_runs_name_their_profile(self):
+        ours, theirs = result({MiB: 100.0}), result({MiB: 90.0})
+        for run, profile in ((ours, "gradhaul"), (theirs, "nccl-2.30")):
+            run["scenario"]["effective"]["communication"] = {"profile": profile}
+        self.assertIn("2 channels, profile gradhaul, predicted",
+                      self.page("busbw", ours).all_text)
+        self.assertIn("profile nccl-2.22", self.page(
+            "busbw", result({MiB: 90.0}, profile="nccl-2.22")).all_text)
+        # Which they do not have in common stands beside each.
+        both = self.page("busbw", ours, theirs).all_text
+        self.assertIn("2 channels, predicted", both)
+        self.assertIn("profile gradhaul", both)
+        self.assertIn("profile nccl-2.30", both)
+
+    def test_comparisons_and_ladders_name_their_profiles(self):
+        compared = comparison([(MiB, 100.0, 105.0, "within")])
+        compared["rows"][0]["predicted"]["profile"] = "nccl-2.30"
+        page = self.page("agreement", compared)
+        self.assertIn("(gradhaul result, profile nccl-2.30)", page.all_text)
+        self.assertIn("(nccl-tests)", page.all_text)
+        rungs = compared_ladder({"link": (10.0, 10.0, "within")})
+        rungs["measured_profile"] = "gradhaul"
+        self.assertIn("measured.json (profile gradhaul)", self.page("ladder", rungs).all_text)
+        alone = ladder({"link": 10.0})
+        alone["scenario"]["effective"] = {"communication": {"profile": "nccl-2.22"}}
+        self.assertIn("predicted, profile nccl-2.22", self.page("ladder", alone).all_text)
+
     def test_one_run_has_its_times_below(self):
         page = self.page("busbw", result({1024: 10.0, 2048: 20.0, 4096: 30.0}))
         self.assertIn("How much bandwidth does sample get, by message size?", page.texts)

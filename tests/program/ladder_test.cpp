@@ -6,6 +6,7 @@ namespace gradhaul {
 namespace {
 
 using testing::AllOf;
+using testing::EndsWith;
 using testing::HasSubstr;
 
 // A small world: four servers of one GPU.
@@ -62,10 +63,11 @@ TEST(Ladder, PutsAGapToTheRungAtWhichItArises) {
   const std::string rows = text_of(csv);
   EXPECT_EQ(rows.find("rung,size_bytes,carried_bytes,predicted_us,measured_us,time_ratio,verdict,"),
             0U);
-  EXPECT_THAT(rows, testing::ContainsRegex("\nhost_pair,4194304,1048576,[0-9.,]+,1.0,within,\n"));
+  EXPECT_THAT(rows, testing::ContainsRegex(
+                        "\nhost_pair,4194304,1048576,[0-9.,]+,1.0,within,,gradhaul,gradhaul\n"));
   // Times are of whole picoseconds.
   EXPECT_THAT(rows, testing::ContainsRegex(
-                        "\nring_step,4194304,1048576,[0-9.,]+,1[.](50|49999)[0-9]*,slower,\n"));
+                        "\nring_step,4194304,1048576,[0-9.,]+,1[.](50|49999)[0-9]*,slower,,"));
 }
 
 TEST(Ladder, IsMeasuredOverSocketsAndLaidBesideThePrediction) {
@@ -114,6 +116,9 @@ TEST(Ladder, IsWrittenAsCsvToo) {
   // 4 MiB over 4 ranks and 2 channels on one NIC: steps of 1 MiB.
   EXPECT_THAT(text, HasSubstr("\npredicted,link,4194304,1048576,"));
   EXPECT_THAT(text, HasSubstr("\npredicted,collective,4194304,6291456,"));
+  EXPECT_THAT(text, HasSubstr("p50_us,p99_us,profile\n"));
+  EXPECT_THAT(text, EndsWith(",gradhaul\n"));
+  EXPECT_THAT(run.out, HasSubstr(", profile gradhaul, predicted (packet)\n"));
 }
 
 }  // namespace

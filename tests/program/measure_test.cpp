@@ -123,8 +123,9 @@ TEST(Measure, WritesRowsAsCsv) {
   const ProgramRun run = run_program(measure("loopback", {"workload.size=[1KiB]"},
                                              {"--iterations=2", "--warmup=0", "--csv", csv}));
   EXPECT_EQ(run.status, 0) << run.err;
-  EXPECT_THAT(text_of(csv), AllOf(HasSubstr(",wrong,in_place,iterations,min_us,p50_us,p99_us\n"),
-                                  HasSubstr(",0,false,2,"), HasSubstr(",0,true,2,")));
+  EXPECT_THAT(text_of(csv),
+              AllOf(HasSubstr(",wrong,in_place,iterations,min_us,p50_us,p99_us,profile\n"),
+                    HasSubstr(",0,false,2,"), HasSubstr(",0,true,2,")));
 }
 
 TEST(Measure, RunsThreadsAtTheSocketOfTheScenario) {

@@ -16,8 +16,10 @@ namespace {
 using Json = nlohmann::json;
 using std::chrono_literals::operator""ms;
 using testing::AllOf;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
 #ifdef __SANITIZE_ADDRESS__
 constexpr int kManyPoints = 60;
@@ -107,6 +109,22 @@ TEST(Sweep, GivesAtEachPointWhatPredictGives) {
   std::getline(lines, line);
   EXPECT_THAT(text_of(csv),
               AllOf(HasSubstr("cluster.nodes," + head + "\n"), HasSubstr("\n4," + line + "\n")));
+}
+
+// A profile that does not fit the cluster fails alone; each other line is of its own.
+TEST(Sweep, NamesTheProfileOfEachPoint) {
+  const std::string csv = fresh("sweep.csv");
+  const ProgramRun run = run_program(
+      sweep({"--vary=communication.profile=gradhaul,nccl-2.22,nccl-2.30", "--csv", csv}));
+  ASSERT_EQ(run.status, 0) << run.err;
+  std::istringstream lines(text_of(csv));
+  std::string line;
+  std::getline(lines, line);
+  EXPECT_THAT(line, EndsWith(",limited_by,profile"));
+  for (const std::string profile : {"gradhaul", "nccl-2.22", "nccl-2.30"}) {
+    ASSERT_TRUE(std::getline(lines, line));
+    EXPECT_THAT(line, AllOf(StartsWith(profile + ","), EndsWith("," + profile)));
+  }
 }
 
 TEST(Sweep, LosesNothingForOnePointThatCannotBe) {

@@ -9,6 +9,7 @@
 namespace gradhaul {
 namespace {
 
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -135,6 +136,8 @@ TEST(TrainingStep, CanBeSwept) {
   EXPECT_NEAR(points[0]["result"]["training_step"]["time_us"].get<double>(), expected, 1e-3);
   EXPECT_GT(points[1]["result"]["training_step"]["time_us"].get<double>(), expected);
   EXPECT_THAT(text_of(csv), HasSubstr("sequence_length,step_time_us,item,items_per_s"));
+  EXPECT_THAT(text_of(csv), HasSubstr("communicating_us,profile\n"));
+  EXPECT_THAT(text_of(csv), EndsWith(",gradhaul\n"));
   const ProgramRun page = run_program({"report", "--no-pictures", json});
   EXPECT_EQ(page.status, 0) << page.err;
   EXPECT_THAT(page.out, HasSubstr("the shortest step, "));
