@@ -153,6 +153,7 @@ class Stations {
   std::int64_t bring_output(std::size_t station, std::int64_t least);
   void bring(Nic& nic, std::int64_t time);
   void bring_all(std::int64_t time);
+  void look_again(std::size_t station);
   void note_unseen(std::size_t station) { unseen_.set(station, quiet_[station]); }
 
   // Stations.
@@ -180,6 +181,7 @@ class Stations {
   std::int64_t next_unlike(const Nic& nic, std::int64_t now) const;
   void touch(Nic& nic);
   void look_ahead(Nic& nic, std::int64_t now);
+  void look_ahead(Wire& wire, std::int64_t now);
   void transmit_by_event(Nic& nic, std::int64_t now);
   // What is ready now has been asked for by an event, or by a packet that starts, and comes after
   // all that was asked for before at this instant: of one event, in the order of flows, as what is

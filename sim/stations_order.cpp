@@ -53,12 +53,29 @@ void Stations::advance(std::int64_t limit) {
     const std::int64_t stop = std::min(limit, engine_.wheel_.next_time());
     const std::int64_t unseen = unseen_.time();
     if (unseen >= stop) break;
+    const std::size_t station = unseen_.which();
+    if (clocks_[station] > unseen) {
+      look_again(station);
+      continue;
+    }
     // What is seen then has taken some time on a link.
     most_ = unseen + 1;
-    bring(unseen_.which(), most_);
+    bring(station, most_);
   }
   const std::int64_t next = std::min(limit, engine_.wheel_.next_time());
   if (next == limit || next - kFurthestApart > last_check_) bring_all(next);
+}
+
+// It has done nothing of what it was expected to by then: it waits for something else, as for its
+// turn of a NIC's messages a second.
+void Stations::look_again(std::size_t station) {
+  const std::int64_t clock = clocks_[station];
+  if (station < nics_.size()) {
+    look_ahead(nics_[station], clock);
+  } else {
+    look_ahead(wires_[station - nics_.size()], clock);
+  }
+  note_unseen(station);
 }
 
 void Stations::catch_up() {

@@ -280,11 +280,7 @@ void Stations::step(Wire& wire, std::int64_t end) {
     }
   }
   *wire.next = next;
-  std::int64_t special = INT64_MAX;
-  for (const WaitingRing* ring : wire.rings) {
-    special = std::min(special, special_start(*ring, *wire.state, end));
-  }
-  *wire.quiet = special == INT64_MAX ? special : special + arrival_;
+  look_ahead(wire, end);
 }
 
 // What has been served by a hop, in all that the engine and the transport count.

@@ -45,6 +45,14 @@ void Stations::look_ahead(Nic& nic, std::int64_t now) {
                          after(special_start(nic.writes, *nic.up, now), writing_)});
 }
 
+void Stations::look_ahead(Wire& wire, std::int64_t now) {
+  std::int64_t special = INT64_MAX;
+  for (const WaitingRing* ring : wire.rings) {
+    special = std::min(special, special_start(*ring, *wire.state, now));
+  }
+  *wire.quiet = special == INT64_MAX ? special : special + arrival_;
+}
+
 // When a NIC whose buffer is full may next ask for a packet that is not plain: each plain one that
 // it asks for takes the place of one that has begun to leave, and plain ones leave one after the
 // other. Others may take no time, and the last of a message may fit beside the plain one before it.

@@ -101,6 +101,17 @@ TEST(Stations, LeaveToEventsWhatTheyDoNotKnow) {
   EXPECT_EQ(changed([](auto& r) { r.cluster.node.nic.receive_latency = {}; }), Stepped::kByEvents);
 }
 
+// A NIC that takes few messages a second waits far longer for the next one than packets take to be
+// seen.
+TEST(Stations, WaitForTheNextMessage) {
+  PredictionRequest request = request_for(one_switch(hgx_h100(), 2, 400_Gbps), 1_MiB);
+  request.communication.slot_size = 16_KiB;
+  for (const std::int64_t rate : {1'000'000, 100'000, 10'000}) {
+    request.cluster.node.nic.message_rate = rate;
+    EXPECT_EQ(both_ways(request), Stepped::kByStations);
+  }
+}
+
 // Where credits run out, on a wire or below it, the run is begun anew.
 TEST(Stations, BeginAnewWhereCreditsRunOut) {
   PredictionRequest request = request_for(one_switch(hgx_h100(), 2, 400_Gbps), 4_MiB);
