@@ -6,6 +6,7 @@
 
 #include "analysis/counter_comparison.h"
 #include "analysis/csv_field.h"
+#include "analysis/result_json.h"
 
 namespace gradhaul {
 namespace {
@@ -16,8 +17,6 @@ template <typename T>
 Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
 }
-
-Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
 Json row_json(const ComparedRow& row) {
   return {{"algorithm", text_or_null(row.algorithm)},

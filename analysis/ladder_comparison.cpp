@@ -8,6 +8,7 @@
 
 #include "analysis/csv_field.h"
 #include "analysis/quantity_text.h"
+#include "analysis/result_json.h"
 
 namespace gradhaul {
 namespace {
@@ -63,10 +64,6 @@ std::vector<LadderGap> gaps_of(const std::vector<ComparedRung>& rungs) {
   return gaps;
 }
 
-std::string profile_words(const std::string& profile) {
-  return profile.empty() ? "" : ", profile " + profile;
-}
-
 std::string rung_text(const ComparedRung& rung) {
   const LadderRow& predicted = rung.predicted;
   std::string text = fmt::format("{:>13} {:>18} {:>13}", predicted.size.count,
@@ -83,8 +80,6 @@ std::string rung_text(const ComparedRung& rung) {
   return fmt::format("{} {:>7}  {}: {}\n", text, "-", here ? "not measured" : "not predicted",
                      here ? rung.measured.missing : rung.predicted.missing);
 }
-
-Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
 Json rung_json(const ComparedRung& rung) {
   const auto time = [](const LadderRow& row) {
@@ -155,8 +150,7 @@ std::string sentence_of(const LadderGap& gap) {
 std::string ladder_comparison_text(const LadderComparison& comparison, const std::string& version) {
   std::string text = fmt::format(
       "# gradhaul {}: ladders {} (predicted{}) and {} (measured{}), tolerance {}\n#\n# {:>11} "
-      "{:>18} "
-      "{:>13} {:>19} {:>19} {:>7}\n# {:>11} {:>18} {:>13} {:>10} {:>8} {:>10} {:>8} {:>7}\n",
+      "{:>18} {:>13} {:>19} {:>19} {:>7}\n# {:>11} {:>18} {:>13} {:>10} {:>8} {:>10} {:>8} {:>7}\n",
       version, comparison.predicted, profile_words(comparison.predicted_profile),
       comparison.measured, profile_words(comparison.measured_profile),
       percent_text(comparison.tolerance), "size", "rung", "sends", "predicted", "measured", "ratio",

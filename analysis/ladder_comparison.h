@@ -49,10 +49,9 @@ LadderComparison compare_ladders(const Ladder& predicted, const Ladder& measured
 std::string sentence_of(const LadderGap& gap);
 
 std::string ladder_comparison_text(const LadderComparison& comparison, const std::string& version);
-// Schema "gradhaul.ladder_comparison/1": predicted, measured (files),
-// predicted_profile, measured_profile, tolerance, rungs (rung,
-// size_bytes, carried_bytes, predicted_us, measured_us, time_ratio, verdict, missing), gaps
-// (size_bytes, rung, below, verdict, text).
+// Schema "gradhaul.ladder_comparison/1": predicted, measured (files), predicted_profile,
+// measured_profile, tolerance, rungs (rung, size_bytes, carried_bytes, predicted_us, measured_us,
+// time_ratio, verdict, missing), gaps (size_bytes, rung, below, verdict, text).
 std::string ladder_comparison_json(const LadderComparison& comparison, const std::string& version);
 // A line for each rung, under the names of the JSON's, and both profiles.
 std::string ladder_comparison_csv(const LadderComparison& comparison);

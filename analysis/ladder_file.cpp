@@ -175,13 +175,16 @@ std::optional<Ladder> read_ladder_file(const std::string& path) {
   return read_ladder(json, path);
 }
 
+std::string profile_words(const std::string& profile) {
+  return profile.empty() ? "" : ", profile " + profile;
+}
+
 std::string ladder_text(const Ladder& ladder, const std::string& version) {
-  const std::string profile = profile_of(ladder.scenario.effective);
   std::string text = fmt::format(
       "# gradhaul {}: ladder of {}{}, {} ({})\n# Of one NIC, one way: what each layer gives by "
       "itself, from below.\n#\n# {:>11} {:>18} {:>13} {:>10} {:>9} {:>9}\n# {:>11} {:>18} {:>13} "
       "{:>10} {:>9} {:>9}\n",
-      version, ladder.scenario.name, profile.empty() ? "" : ", profile " + profile,
+      version, ladder.scenario.name, profile_words(profile_of(ladder.scenario.effective)),
       ladder.predicted ? "predicted" : "measured",
       ladder.engine.empty() ? "" : ladder.engine.front().second, "size", "rung", "sends", "time",
       "bandwidth", "of the", "(B)", "", "(B)", "(us)", "(GB/s)", "one below");

@@ -46,6 +46,9 @@ bool is_ladder_json(const nlohmann::json& json);
 // and a key is missing or of the wrong kind.
 std::optional<Ladder> read_ladder_file(const std::string& path);
 
+// ", profile nccl-2.30"; nothing where none is known.
+std::string profile_words(const std::string& profile);
+
 // A head that says what it is, then rows in columns; every line but these begins with '#'.
 std::string ladder_text(const Ladder& ladder, const std::string& version);
 

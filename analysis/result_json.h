@@ -19,6 +19,11 @@ struct ScenarioRecord {
   nlohmann::ordered_json effective;  // every key, with defaults filled in
 };
 
+// Null where there is none.
+inline nlohmann::ordered_json text_or_null(const std::string& text) {
+  return text.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(text);
+}
+
 // The profile of what a scenario said in effect; empty where it does not tell.
 template <typename Json>
 std::string profile_of(const Json& effective) {

@@ -27,6 +27,10 @@ class EarliestOf {
       nodes_[node] = earlier;
     }
   }
+  // To `time`, if that is earlier.
+  void bring_forward(std::size_t which, std::int64_t time) {
+    if (time < nodes_[leaves_ + which]) set(which, time);
+  }
   std::int64_t time() const { return nodes_[1]; }
   // One that has this time.
   std::size_t which() const {

@@ -1,7 +1,6 @@
 #include "sim/stations.h"
 
 #include <algorithm>
-#include <array>
 
 #include "core/assert.h"
 #include "sim/packet_transport.h"
@@ -20,8 +19,7 @@ bool Stations::wake_at(std::int32_t injector, std::int64_t time) {
   nic->wake = std::min(nic->wake, time);
   *nic->next = std::min(*nic->next, time);
   nic->unlike = std::min(nic->unlike, time);
-  *nic->quiet = std::min(*nic->quiet, time + crossing_);
-  note_unseen(number_of(*nic));
+  quiet_.bring_forward(number_of(*nic), time + crossing_);
   return true;
 }
 
@@ -46,7 +44,6 @@ void Stations::transmit_by_event(Nic& nic, std::int64_t now) {
 void Stations::touch(Nic& nic) {
   *nic.next = std::min(*nic.next, engine_.now_);
   if (!stepping_) look_ahead(nic, engine_.now_);
-  note_unseen(number_of(nic));
 }
 
 void Stations::send(FlowId flow, const Packet& sent, std::int64_t ready) {
@@ -71,8 +68,7 @@ void Stations::send(FlowId flow, const Packet& sent, std::int64_t ready) {
   }
   *nic.next = std::min(*nic.next, ready);
   nic.unlike = std::min(nic.unlike, ready);
-  *nic.quiet = std::min(*nic.quiet, ready + (entry.ring == &nic.writes ? writing_ : crossing_));
-  note_unseen(number_of(nic));
+  quiet_.bring_forward(number_of(nic), ready + (entry.ring == &nic.writes ? writing_ : crossing_));
 }
 
 namespace {
@@ -130,9 +126,9 @@ void Stations::leave_nic(Nic& nic, std::int64_t start) {
 }
 
 void Stations::settle_backlog(LinkId out) {
-  const std::int32_t number = nic_of_out_[static_cast<std::size_t>(out)];
-  if (number == kNone) return;
-  const Nic& nic = nics_[static_cast<std::size_t>(number)];
+  const auto number = static_cast<std::size_t>(station_of_[static_cast<std::size_t>(out)]);
+  if (number >= nics_.size() || nics_[number].links.out != out) return;
+  const Nic& nic = nics_[number];
   LinkState& state = *nic.out;
   if (state.backlog_since >= 0) return;
   const std::int64_t ready = nic.out_ready();
@@ -227,11 +223,9 @@ void Stations::cross(Packet& packet, LinkId link, std::int64_t start) {
   const PacketEngine::FlowHop& next = engine_.hop_of(packet);
   ring_between(link, next.link)
       .push({packet.ready, next.ordinal, packet.hop, packet.message, engine_.add_packet(packet)});
-  const std::int32_t wire = wire_of_[static_cast<std::size_t>(next.link)];
-  Wire& station = wires_[static_cast<std::size_t>(wire)];
-  *station.next = std::min(*station.next, packet.ready);
-  *station.quiet = std::min(*station.quiet, packet.ready + arrival_);
-  note_unseen(nics_.size() + static_cast<std::size_t>(wire));
+  const auto station = static_cast<std::size_t>(station_of_[static_cast<std::size_t>(next.link)]);
+  next_[station] = std::min(next_[station], packet.ready);
+  quiet_.bring_forward(station, packet.ready + arrival_);
 }
 
 // A read request, or a write, by both links of the pair.

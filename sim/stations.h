@@ -58,7 +58,7 @@ class Stations {
   // Everything before `limit`, or before an event that comes sooner.
   void advance(std::int64_t limit);
   // Events up to then may be handled before any station goes on.
-  std::int64_t quiet() const { return unseen_.time(); }
+  std::int64_t quiet() const { return quiet_.time(); }
   // All that happens before the engine's time: everywhere, or at the station that has this link.
   void catch_up();
   void catch_up(LinkId link);
@@ -89,7 +89,6 @@ class Stations {
   struct Nic {
     StationPlan::Nic links;
     std::int64_t* next = nullptr;
-    std::int64_t* quiet = nullptr;
     std::int64_t out_clock = 0;       // of its wire, which may be ahead of the rest
     std::int64_t unlike = INT64_MAX;  // until then it asks for plain packets only
     std::int64_t wake = INT64_MAX;
@@ -134,7 +133,6 @@ class Stations {
     LinkId link = kNoLink;
     LinkState* state = nullptr;
     std::int64_t* next = nullptr;
-    std::int64_t* quiet = nullptr;
     std::vector<WaitingRing*> rings;  // one for each link that leads here
   };
 
@@ -146,15 +144,21 @@ class Stations {
 
   // Which station steps when, and how far: sim/stations_order.cpp.
   class Stepping;
-  std::size_t number_of(const Nic& nic) const {
-    return static_cast<std::size_t>(nic.next - next_.data());
+  template <typename NicOrWire>
+  std::size_t number_of(const NicOrWire& station) const {
+    return static_cast<std::size_t>(station.next - next_.data());
+  }
+  // nullptr: the link is none of a wire's station.
+  Wire* wire_of(LinkId link) {
+    const std::int64_t wire =
+        station_of_[static_cast<std::size_t>(link)] - static_cast<std::int64_t>(nics_.size());
+    return wire < 0 ? nullptr : &wires_[static_cast<std::size_t>(wire)];
   }
   void bring(std::size_t station, std::int64_t least);
   std::int64_t bring_output(std::size_t station, std::int64_t least);
   void bring(Nic& nic, std::int64_t time);
   void bring_all(std::int64_t time);
   void look_again(std::size_t station);
-  void note_unseen(std::size_t station) { unseen_.set(station, quiet_[station]); }
 
   // Stations.
   Nic* nic_of(std::int32_t injector);
@@ -259,8 +263,7 @@ class Stations {
   // nothing that others see before.
   std::vector<std::int64_t> clocks_;
   std::vector<std::int64_t> next_;
-  std::vector<std::int64_t> quiet_;
-  EarliestOf unseen_;  // up to then events may be handled without it
+  EarliestOf quiet_;
   std::vector<std::vector<Input>> inputs_;
   std::int64_t most_ = 0;        // no station may be stepped further
   std::int64_t last_check_ = 0;  // of credits, when all stations were there
@@ -276,11 +279,9 @@ class Stations {
   std::vector<std::int32_t> second_hops_;  // of pairs
   std::vector<WireCredits> credits_;       // by link
   std::vector<WireCredits*> watched_credits_;
-  std::vector<std::int32_t> nic_of_out_;       // by link
   std::vector<std::int32_t> station_of_;       // by link
   std::vector<std::int32_t> nic_of_injector_;  // by injector
-  // By link of a wire that others lead into: its station, and the ring for each of them.
-  std::vector<std::int32_t> wire_of_;
+  // By link of a wire that others lead into, the ring for each of them.
   std::vector<std::vector<std::pair<LinkId, WaitingRing*>>> ring_from_;
 };
 

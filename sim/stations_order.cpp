@@ -51,15 +51,15 @@ void Stations::advance(std::int64_t limit) {
   const Stepping stepping(*this);
   while (true) {
     const std::int64_t stop = std::min(limit, engine_.wheel_.next_time());
-    const std::int64_t unseen = unseen_.time();
-    if (unseen >= stop) break;
-    const std::size_t station = unseen_.which();
-    if (clocks_[station] > unseen) {
+    const std::int64_t quiet = quiet_.time();
+    if (quiet >= stop) break;
+    const std::size_t station = quiet_.which();
+    if (clocks_[station] > quiet) {
       look_again(station);
       continue;
     }
     // What is seen then has taken some time on a link.
-    most_ = unseen + 1;
+    most_ = quiet + 1;
     bring(station, most_);
   }
   const std::int64_t next = std::min(limit, engine_.wheel_.next_time());
@@ -75,7 +75,6 @@ void Stations::look_again(std::size_t station) {
   } else {
     look_ahead(wires_[station - nics_.size()], clock);
   }
-  note_unseen(station);
 }
 
 void Stations::catch_up() {
@@ -107,12 +106,8 @@ void Stations::bring(std::size_t station, std::int64_t least) {
   for (const Input& input : inputs_[station]) {
     time = std::min(time, bring_output(input.station, least - input.ahead) + input.ahead);
   }
-  if (station < nics_.size()) {
-    bring(nics_[station], time);
-  } else if (next_[station] < time) {
-    step(wires_[station - nics_.size()], time);
-    note_unseen(station);
-  }
+  if (station < nics_.size()) return bring(nics_[station], time);
+  if (next_[station] < time) step(wires_[station - nics_.size()], time);
   clocks_[station] = std::max(clocks_[station], time);
 }
 
@@ -139,28 +134,26 @@ std::int64_t Stations::bring_output(std::size_t station, std::int64_t least) {
 // that it asks for meanwhile, and then the links to its GPU. Else it is stepped as a whole.
 void Stations::bring(Nic& nic, std::int64_t time) {
   std::int64_t& clock = clocks_[number_of(nic)];
-  const bool idle = *nic.next >= time;
   while (clock < time && *nic.next < time) {
-    std::int64_t end = std::min(time, nic.out_clock);
-    if (end <= clock) {
-      const std::int64_t from = std::max(clock, *nic.next);
-      const std::int64_t apart = std::min({time, nic.unlike, from + reading_});
-      end = std::min(time, std::max(apart, from + window_));
-      if (end <= apart) {
-        step_out(nic, end);
-      } else {
-        step(nic, end);
-        clock = nic.out_clock = end;
-        continue;
-      }
+    if (nic.out_clock > clock) {
+      const std::int64_t end = std::min(time, nic.out_clock);
+      step_up(nic, end);
+      clock = end;
+      continue;
     }
-    step_up(nic, end);
-    clock = end;
-    nic.out_clock = std::max(nic.out_clock, end);
+    const std::int64_t from = std::max(clock, *nic.next);
+    const std::int64_t apart = std::min({time, nic.unlike, from + reading_});
+    const std::int64_t end = std::min(time, std::max(apart, from + window_));
+    if (end <= apart) {
+      step_out(nic, end);
+      nic.out_clock = end;
+    } else {
+      step(nic, end);
+      clock = nic.out_clock = end;
+    }
   }
   clock = std::max(clock, time);
   nic.out_clock = std::max(nic.out_clock, clock);
-  if (!idle) note_unseen(number_of(nic));
 }
 
 }  // namespace gradhaul

@@ -38,11 +38,12 @@ void Stations::look_ahead(Nic& nic, std::int64_t now) {
   if (others != INT64_MAX) {
     out = std::min(out, start_behind(nic.data.before(others), nic.data, others, *nic.out, now));
   }
-  *nic.quiet = after(out, crossing_);
-  if (nic.up == nullptr) return;
-  const std::int64_t requests = special_start(nic.requests, *nic.up, now);
-  *nic.quiet = std::min({*nic.quiet, after(requests, reading_ + crossing_),
-                         after(special_start(nic.writes, *nic.up, now), writing_)});
+  std::int64_t quiet = after(out, crossing_);
+  if (nic.up != nullptr) {
+    quiet = std::min({quiet, after(special_start(nic.requests, *nic.up, now), reading_ + crossing_),
+                      after(special_start(nic.writes, *nic.up, now), writing_)});
+  }
+  quiet_.set(number_of(nic), quiet);
 }
 
 void Stations::look_ahead(Wire& wire, std::int64_t now) {
@@ -50,7 +51,7 @@ void Stations::look_ahead(Wire& wire, std::int64_t now) {
   for (const WaitingRing* ring : wire.rings) {
     special = std::min(special, special_start(*ring, *wire.state, now));
   }
-  *wire.quiet = special == INT64_MAX ? special : special + arrival_;
+  quiet_.set(number_of(wire), special == INT64_MAX ? special : special + arrival_);
 }
 
 // When a NIC whose buffer is full may next ask for a packet that is not plain: each plain one that

@@ -30,14 +30,11 @@ Stations::Stations(PacketEngine& engine, const StationPlan& plan, PacketTranspor
       reading_(kLongestWindow) {
   const std::size_t links = engine_.states_.size();
   credits_.resize(links);
-  nic_of_out_.resize(links, kNone);
-  wire_of_.resize(links, kNone);
   ring_from_.resize(links);
   station_of_.resize(links, kNone);
   next_.assign(plan.nics.size() + plan.wires.size(), INT64_MAX);
-  quiet_ = next_;
+  quiet_ = EarliestOf(next_.size());
   clocks_.assign(next_.size(), 0);
-  unseen_ = EarliestOf(next_.size());
   inputs_.resize(next_.size());
   const Node& node = transport_.node_;
   packet_payload_ = static_cast<std::int32_t>(engine_.fabric_.cluster().network.mtu.count);
@@ -74,7 +71,6 @@ void Stations::add_nics(const StationPlan& plan) {
     Nic& nic = nics_.emplace_back();
     nic.links = links;
     nic.next = &next_[nics_.size() - 1];
-    nic.quiet = &quiet_[nics_.size() - 1];
     nic.out = &engine_.link_state(links.out);
     watch(nic.writes_under_way, links.up, kPosted);
     watch(nic.requests_under_way, links.up, kNonPosted);
@@ -93,7 +89,6 @@ void Stations::add_nics(const StationPlan& plan) {
                           nic.up_latency + read_latency_ + nic.answer_latency + transmit_latency_);
     }
     const auto number = static_cast<std::int32_t>(nics_.size() - 1);
-    nic_of_out_[static_cast<std::size_t>(links.out)] = number;
     for (const LinkId link :
          {links.out, links.up[0], links.up[1], links.answer[0], links.answer[1]}) {
       if (link != kNoLink) station_of_[static_cast<std::size_t>(link)] = number;
@@ -111,10 +106,9 @@ void Stations::add_nics(const StationPlan& plan) {
 void Stations::add_wires(const StationPlan& plan) {
   wires_.reserve(plan.wires.size());
   for (const LinkId link : plan.wires) {
-    wire_of_[static_cast<std::size_t>(link)] = static_cast<std::int32_t>(wires_.size());
     const std::size_t station = nics_.size() + wires_.size();
     station_of_[static_cast<std::size_t>(link)] = static_cast<std::int32_t>(station);
-    wires_.push_back({link, &engine_.link_state(link), &next_[station], &quiet_[station], {}});
+    wires_.push_back({link, &engine_.link_state(link), &next_[station], {}});
     const LinkState& state = engine_.state(link);
     credits_[static_cast<std::size_t>(link)].start_with(state.credits[kPosted].window(),
                                                         state.return_after_leaving);
@@ -124,14 +118,14 @@ void Stations::add_wires(const StationPlan& plan) {
       const auto hop = static_cast<std::size_t>(flow.first_hop + i);
       const LinkId link = engine_.hops_[hop].link;
       const LinkId before = engine_.hops_[hop - 1].link;
-      const std::int32_t wire = wire_of_[static_cast<std::size_t>(link)];
-      if (wire == kNone) continue;
+      Wire* const wire = wire_of(link);
+      if (wire == nullptr) continue;
       auto& from = ring_from_[static_cast<std::size_t>(link)];
       const bool known = std::any_of(from.begin(), from.end(),
                                      [&](const auto& entry) { return entry.first == before; });
       if (known) continue;
       from.emplace_back(before, &rings_.emplace_back());
-      wires_[static_cast<std::size_t>(wire)].rings.push_back(from.back().second);
+      wire->rings.push_back(from.back().second);
     }
   }
 }
@@ -300,7 +294,7 @@ void Stations::add_way(std::int32_t number, const Packet& packet) {
   way.link = hop.link;
   if (!hop.next_is_slower) way.not_waited_for = hop.next_wants_whole ? 0 : next.form.time;
   way.ring = &ring_between(hop.link, next.link);
-  way.next = wires_[static_cast<std::size_t>(wire_of_[static_cast<std::size_t>(next.link)])].next;
+  way.next = wire_of(next.link)->next;
   way.hop = number + 1;
   way.ordinal = next.ordinal;
 }
@@ -309,7 +303,7 @@ void Stations::add_way(std::int32_t number, const Packet& packet) {
 // link that leads to it.
 void Stations::add_inputs() {
   for (const Wire& wire : wires_) {
-    std::vector<Input>& inputs = inputs_[static_cast<std::size_t>(wire.next - next_.data())];
+    std::vector<Input>& inputs = inputs_[number_of(wire)];
     for (const auto& [before, ring] : ring_from_[static_cast<std::size_t>(wire.link)]) {
       const auto station = station_of_[static_cast<std::size_t>(before)];
       inputs.push_back({static_cast<std::size_t>(station), engine_.state(before).latency});

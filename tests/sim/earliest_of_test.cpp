@@ -20,6 +20,11 @@ TEST(EarliestOf, IsTheEarliestOfAll) {
       const auto which = static_cast<std::size_t>(random() % count);
       times[which] = random() % 8 == 0 ? INT64_MAX : static_cast<std::int64_t>(random() % 50);
       earliest.set(which, times[which]);
+      if (i % 3 == 0) {
+        const auto time = static_cast<std::int64_t>(random() % 50);
+        times[which] = std::min(times[which], time);
+        earliest.bring_forward(which, time);
+      }
       ASSERT_EQ(earliest.time(), *std::min_element(times.begin(), times.end()));
       ASSERT_EQ(times[earliest.which()], earliest.time());
     }
