@@ -11,8 +11,9 @@
 
 namespace gradhaul {
 
-// Thrown where credits may have run out: events have to step this world.
-struct CreditsRanOut {};
+// Thrown where what stations leave out may have mattered, as credits that ran out, a packet that
+// was marked: events have to step this world.
+struct EventsNeeded {};
 
 // Of a link whose packets' credits are given back at times that others tell, before or after they
 // have been taken.
@@ -103,7 +104,7 @@ class WireCredits {
         absorb(takes.first + checked * takes.step);
         const std::int64_t fit =
             std::min(takes.count - checked, (window_ - under_way_) / takes.units);
-        if (fit <= 0) throw CreditsRanOut{};
+        if (fit <= 0) throw EventsNeeded{};
         under_way_ += fit * takes.units;
         checked += fit;
       }
@@ -194,7 +195,7 @@ class TrainCredits {
       if (oldest.count > 0) break;
       trains_.pop();
     }
-    if (under_way_ - partly_back(now) > most()) throw CreditsRanOut{};
+    if (under_way_ - partly_back(now) > most()) throw EventsNeeded{};
   }
   std::int64_t most() const { return window_ - left_out_; }
   // Of the oldest train, the only one that may partly be back.

@@ -36,6 +36,13 @@ LosslessBuffers::Pool* LosslessBuffers::pool_of(const Buffer& buffer) {
   return pool < 0 ? nullptr : &pools_[static_cast<std::size_t>(pool)];
 }
 
+std::int64_t LosslessBuffers::unpaused(LinkId link) const {
+  const PauseRules& rules = buffer(link).rules;
+  if (rules.pool < 0) return std::max<std::int64_t>(1, rules.xoff.count);
+  const Pool& pool = pools_[static_cast<std::size_t>(rules.pool)];
+  return std::max<std::int64_t>(1, pool.harmless / static_cast<std::int64_t>(pool.links.size()));
+}
+
 // Takes in what has come and gone by `now`.
 void LosslessBuffers::advance(Buffer& buffer, std::int64_t now) {
   const std::int64_t before = buffer.held + buffer.coming_bytes;

@@ -44,6 +44,10 @@ class LosslessBuffers {
   bool any() const { return !buffers_.empty(); }
   bool lossless(LinkId link) const { return any() && buffer(link).rules.lossless(); }
 
+  // So much a port may hold, whatever its switch's others hold that hold no more, and nobody is
+  // paused; bytes, 1 where that is not even a frame.
+  std::int64_t unpaused(LinkId link) const;
+
   // A frame will have come in by the link at `time`; frames of a link in order. `now` is not after
   // it.
   void expect(LinkId link, std::int64_t now, std::int64_t time, std::int64_t bytes);

@@ -94,7 +94,7 @@ class PacketEngine {
   }
 
   // After all flows and connections: has stations step what the plan names. Then run() may throw
-  // CreditsRanOut, and the run has to be begun anew without.
+  // EventsNeeded, and the run has to be begun anew without.
   void step_by_stations(const StationPlan& plan, PacketTransport& transport);
   bool by_stations() const { return stations_ != nullptr; }
   void stretch_windows(int times);

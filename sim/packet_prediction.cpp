@@ -84,7 +84,7 @@ class RowSimulation {
 bool RowSimulation::simulate(std::size_t row, const RunWatch& watch) {
   try {
     return run(row, watch);
-  } catch (const CreditsRanOut&) {
+  } catch (const EventsNeeded&) {
     // Larger messages would only run into it again.
     request_.stepping = Stepping::kEvents;
     return run(row, watch);

@@ -60,15 +60,6 @@ PacketTransport::PacketTransport(RunContext& context, MemoryPorts& memory)
 
 PacketTransport::~PacketTransport() = default;
 
-std::vector<std::int32_t> PacketTransport::out_injectors() const {
-  std::vector<std::int32_t> injectors(context_.fabric.links().size(), kNone);
-  for (std::size_t i = 0; i < injectors_.size(); ++i) {
-    const LinkId out = injectors_[i].out;
-    if (out != kNoLink) injectors[static_cast<std::size_t>(out)] = static_cast<std::int32_t>(i);
-  }
-  return injectors;
-}
-
 Transport& PacketTransport::of(Rank rank) { return *ranks_[static_cast<std::size_t>(rank)]; }
 
 void PacketTransport::add_injectors() {

@@ -83,8 +83,6 @@ class PacketTransport {
   // Takes these ports back, which are idle.
   void close(Rank first_port);
   Transport& of(Rank port);
-  // By link: the injector that puts its packets on it, or kNone.
-  std::vector<std::int32_t> out_injectors() const;
   // Data posted so far on the i-th connection of those that were opened with this port, and of all
   // connections by a queue pair of the wiring.
   std::int64_t payload(Rank first_port, std::size_t i) const {

@@ -8,7 +8,6 @@
 #include "sim/port_observation.h"
 #include "sim/retry_failure.h"
 #include "sim/run_observation.h"
-#include "sim/station_plan.h"
 
 namespace gradhaul {
 
@@ -46,12 +45,7 @@ PacketWorld::PacketWorld(const PredictionRequest& request, const Fabric& fabric,
                    request.communication.protocol,
                    thread_costs(request.communication, size_of(request.workload.datatype) * count));
   observe(count);
-  if (request.stepping == Stepping::kAuto && !plan_.misses_contexts) {
-    const auto stations = plan_stations(request, fabric, plan_.wiring, transport_->out_injectors());
-    if (stations) {
-      engine_.step_by_stations(*stations, *transport_);
-    }
-  }
+  if (plan_.stations) engine_.step_by_stations(*plan_.stations, *transport_);
   early_.resize(all);
   begun_.assign(all, false);
   start_times_.assign(all, 0);

@@ -45,7 +45,7 @@ class PacketWorld final : public FinishedRun, private Endpoints, private Complet
   // Those that have since the last call.
   std::vector<Rank> take_completed();
   bool complete() const { return incomplete_ == 0; }
-  // Whether stations step a part of it: then running may throw CreditsRanOut (sim/credit_watch.h).
+  // Whether stations step a part of it: then running may throw EventsNeeded (sim/credit_watch.h).
   bool by_stations() const { return engine_.by_stations(); }
   // What must not be done, for the test that sees it: windows so much longer than is right.
   void stretch_windows(int times) { engine_.stretch_windows(times); }

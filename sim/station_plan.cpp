@@ -15,20 +15,23 @@ namespace {
 // ps: what takes less is stepped by events as quickly.
 constexpr std::int64_t kShortestWindow = 20'000;
 
+bool chooses_ways(Routing routing) {
+  return routing == Routing::kAdaptive || routing == Routing::kSpray;
+}
+
 bool world_allows(const PredictionRequest& request) {
-  const Network& network = request.cluster.network;
-  return (network.kind == NetworkKind::kInfiniband || network.kind == NetworkKind::kIdeal) &&
-         !network.tcp && request.cluster.nodes > 1 && !numbers_packets(request.cluster) &&
-         !network.congestion.dcqcn && request.cluster.node.nic.queue_pair_rate == 0 &&
-         network.routing == Routing::kStatic && request.observer == nullptr &&
-         request.port_observer == nullptr;
+  const Cluster& cluster = request.cluster;
+  const Network& network = cluster.network;
+  return network.kind != NetworkKind::kEthernet && !network.tcp && cluster.nodes > 1 &&
+         !numbers_packets(cluster) && cluster.faults.storms.empty() &&
+         cluster.node.nic.queue_pair_rate == 0 && !chooses_ways(network.routing) &&
+         request.observer == nullptr && request.port_observer == nullptr;
 }
 
 class StationPlanner {
  public:
-  StationPlanner(const PredictionRequest& request, const Fabric& fabric, const Wiring& wiring,
-                 const std::vector<std::int32_t>& out_injectors)
-      : request_(request), fabric_(fabric), wiring_(wiring), out_injectors_(out_injectors) {}
+  StationPlanner(const PredictionRequest& request, const Fabric& fabric, const Wiring& wiring)
+      : request_(request), fabric_(fabric), wiring_(wiring) {}
 
   std::optional<StationPlan> plan();
 
@@ -38,6 +41,8 @@ class StationPlanner {
   bool take_wire(const Route& route);
   bool pairs_serve_alike(const Route& route) const;
   bool read_whole_packets() const;
+  bool sends_at_once() const;
+  void name_injectors();
   bool sort_wires();
   void measure_ways();
   bool goes_back() const;
@@ -46,7 +51,6 @@ class StationPlanner {
   const PredictionRequest& request_;
   const Fabric& fabric_;
   const Wiring& wiring_;
-  const std::vector<std::int32_t>& out_injectors_;
   std::map<std::string, StationPlan::Nic> nics_;  // "node0.nic3"
   std::map<LinkId, std::set<LinkId>> feeders_;    // of wires behind the NICs
   std::set<LinkId> taken_;                        // PCIe links
@@ -85,7 +89,9 @@ bool StationPlanner::take_pair(const Route& route, bool answers) {
 
 bool StationPlanner::take_wire(const Route& route) {
   if (route.empty()) return false;
-  nic_of(route.front().link).out = route.front().link;
+  LinkId& out = nic_of(route.front().link).out;
+  if (out != kNoLink && out != route.front().link) return false;  // a bond of ports
+  out = route.front().link;
   for (std::size_t i = 1; i < route.size(); ++i) {
     feeders_[route[i].link].insert(route[i - 1].link);
   }
@@ -102,6 +108,7 @@ bool StationPlanner::take_flow(const FlowSpec& flow) {
       return take_pair(flow.route, true);
     case FlowKind::kWire:
     case FlowKind::kAcknowledge:
+    case FlowKind::kNotify:
       return take_wire(flow.route);
     case FlowKind::kPeer:
     case FlowKind::kRelay:
@@ -113,6 +120,14 @@ bool StationPlanner::take_flow(const FlowSpec& flow) {
   }
 }
 
+// Whether what a NIC sends may come before its wire at the very instant at which something has it
+// do so. Of that and what waits there by then, credits and acknowledgements too, stations do not
+// know who came first.
+bool StationPlanner::sends_at_once() const {
+  const bool free_control = request_.cluster.network.kind == NetworkKind::kIdeal;
+  return !free_control && request_.cluster.node.nic.transmit_latency == Duration{};
+}
+
 // One read request for each packet, and never too few tags.
 bool StationPlanner::read_whole_packets() const {
   const Node& node = request_.cluster.node;
@@ -121,6 +136,16 @@ bool StationPlanner::read_whole_packets() const {
   const std::int64_t buffer = node.nic.transmit_buffer.count;
   return packet <= request && buffer > 0 &&
          (node.pcie_settings.tags == 0 || node.pcie_settings.tags > buffer / packet + 1);
+}
+
+void StationPlanner::name_injectors() {
+  for (const WiredConnection& connection : wiring_.connections) {
+    for (const Path* path : {&connection.data, &connection.credit}) {
+      if (path->kind != PathKind::kNic) continue;
+      const auto wire = static_cast<std::size_t>(path->flow(FlowKind::kWire));
+      nic_of(wiring_.flows[wire].route.front().link).injector = path->injector;
+    }
+  }
 }
 
 bool StationPlanner::sort_wires() {
@@ -170,17 +195,17 @@ bool StationPlanner::goes_back() const {
 }
 
 std::optional<StationPlan> StationPlanner::plan() {
-  if (!world_allows(request_) || lacks_receives(wiring_)) return std::nullopt;
+  if (!world_allows(request_) || lacks_receives(wiring_) || sends_at_once()) return std::nullopt;
   for (const FlowSpec& flow : wiring_.flows) {
     if (!take_flow(flow)) return std::nullopt;
   }
+  name_injectors();
   if (!sort_wires()) return std::nullopt;
   measure_ways();
   if (goes_back() && std::min(plan_.arrival, plan_.writing) < kShortestWindow) return std::nullopt;
   for (auto& [name, nic] : nics_) {
     // A NIC has a wire, if only for acknowledgements, and no other leads into that.
     if (nic.out == kNoLink || feeders_.count(nic.out) > 0) return std::nullopt;
-    nic.injector = out_injectors_[static_cast<std::size_t>(nic.out)];
     plan_.nics.push_back(nic);
   }
   if (plan_.nics.empty()) return std::nullopt;
@@ -190,9 +215,8 @@ std::optional<StationPlan> StationPlanner::plan() {
 }  // namespace
 
 std::optional<StationPlan> plan_stations(const PredictionRequest& request, const Fabric& fabric,
-                                         const Wiring& wiring,
-                                         const std::vector<std::int32_t>& out_injectors) {
-  return StationPlanner(request, fabric, wiring, out_injectors).plan();
+                                         const Wiring& wiring) {
+  return StationPlanner(request, fabric, wiring).plan();
 }
 
 }  // namespace gradhaul

@@ -1,10 +1,10 @@
 #pragma once
 
 // Which links of a world are stepped station by station (sim/stations.h), and which worlds allow
-// it: healthy InfiniBand with statically routed queue pairs, NICs that each read and write one GPU
-// (or several behind one link) through two PCIe links that nobody else uses, and NVLink or nothing
-// beside them. Where GPUs are staged, packets may be lost, congestion is controlled or somebody
-// looks on, events step all of it.
+// it: healthy InfiniBand or lossless RoCE where each queue pair keeps to one way, NICs that each
+// read and write one GPU (or several behind one link) through two PCIe links that nobody else uses,
+// and NVLink or nothing beside them. Where GPUs are staged, packets may be lost or somebody looks
+// on, events step all of it.
 
 #include <cstdint>
 #include <optional>
@@ -33,10 +33,8 @@ struct StationPlan {
   std::int64_t writing = 0;
 };
 
-// None where events have to step the world. `out_injectors`: by link, the injector that puts its
-// packets on it, or kNone.
+// None where events have to step the world.
 std::optional<StationPlan> plan_stations(const PredictionRequest& request, const Fabric& fabric,
-                                         const Wiring& wiring,
-                                         const std::vector<std::int32_t>& out_injectors);
+                                         const Wiring& wiring);
 
 }  // namespace gradhaul

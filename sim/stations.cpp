@@ -236,7 +236,7 @@ void Stations::leave_up(Nic& nic, Packet& packet, bool request, std::int64_t sta
     nic.requests_under_way.take(start, units, serialisation);
   } else {
     nic.writes_under_way.take(start, units, serialisation);
-    if (units > nic.whole_writes) throw CreditsRanOut{};
+    if (units > nic.whole_writes) throw EventsNeeded{};
   }
   if (packet.ingress_units > 0) {
     release(packet, start + serialisation);

@@ -16,8 +16,10 @@
 //    plain packets only, its wire is stepped for up to that latency, and then the link to the GPU.
 //    Where it goes on to another message, which looks at how its links have done, the NIC is
 //    stepped as a whole.
-//  - Credits are always there in time. That is watched (sim/credit_watch.h), not assumed: else the
-//    run ends with CreditsRanOut, and events have to step the world from its beginning.
+//  - Credits are always there in time, no port of Ethernet holds so much that it pauses anybody,
+//  and
+//    nothing waits so long that it is marked. That is watched (sim/credit_watch.h), not assumed:
+//    else the run ends with EventsNeeded, and events have to step the world from its beginning.
 //  - Of plain packets (sim/plain_hop.h) all is known beforehand but when: the transport, which
 //    would do nothing else with them than ask for the next, is not called.
 //
@@ -134,6 +136,8 @@ class Stations {
     LinkState* state = nullptr;
     std::int64_t* next = nullptr;
     std::vector<WaitingRing*> rings;  // one for each link that leads here
+    // ps: so long a packet may wait that none can have been marked.
+    std::int64_t longest_wait = INT64_MAX;
   };
 
   // A station from which packets come to another, which sees them so long after they start.
@@ -236,6 +240,8 @@ class Stations {
   void add_entries();
   void add_lanes();
   void watch(TrainCredits& credits, const LinkId (&pair)[2], int traffic_class) const;
+  void watch(LinkId wire);
+  std::int64_t longest_wait(const LinkState& wire) const;
   Entry entry_of(FlowId flow);
   void add_lane(FlowId request, FlowId completion, FlowId wire, FlowId write);
   void add_reads(PlainLane& lane, FlowId request, FlowId completion, const Packet& carrying);

@@ -201,7 +201,7 @@ void Stations::step_out(Nic& nic, std::int64_t end) {
   const std::int64_t serialisation = up.serve(form, start);
   if (!nic.writes_under_way.leaves_out()) {
     nic.writes_under_way.take(start, form.units, serialisation);
-    if (form.units > nic.whole_writes) throw CreditsRanOut{};
+    if (form.units > nic.whole_writes) throw EventsNeeded{};
   }
   release(plain.ingress, plain.ingress_units, start + serialisation);
 }
@@ -257,6 +257,9 @@ void Stations::leave_up_plainly(Nic& nic, std::int64_t end) {
 
 void Stations::step(Wire& wire, std::int64_t end) {
   WireCredits& taken = credits_[static_cast<std::size_t>(wire.link)];
+  const auto check_wait = [&](std::int64_t ready, std::int64_t start) {
+    if (start - ready > wire.longest_wait) throw EventsNeeded{};
+  };
   std::int64_t next = INT64_MAX;
   while (true) {
     WaitingRing* first = wire.rings.front();
@@ -266,11 +269,11 @@ void Stations::step(Wire& wire, std::int64_t end) {
       if (other->before(*first)) std::swap(first, other);
       other_ready = std::min(other_ready, other->ready());
     }
-    const auto nothing = [](std::int64_t, std::int64_t) {};
-    if (cross_all(*first, *wire.state, taken, end, other_ready, nothing)) continue;
+    if (cross_all(*first, *wire.state, taken, end, other_ready, check_wait)) continue;
     next = std::max(first->ready(), wire.state->free);
     if (next >= end) break;
     const WaitingPacket waiting = first->pop();
+    check_wait(waiting.ready, next);
     ++engine_.events_;
     if (waiting.packet == kNone) {
       cross(waiting, *wire.state, next);

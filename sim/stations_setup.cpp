@@ -65,6 +65,22 @@ void Stations::watch(TrainCredits& credits, const LinkId (&pair)[2], int traffic
   credits.start_with(window, loop);
 }
 
+// What is sent to a lossless port counts as if it were there at once.
+void Stations::watch(LinkId wire) {
+  const LinkState& state = engine_.state(wire);
+  WireCredits& credits = credits_[static_cast<std::size_t>(wire)];
+  if (state.lossless) return credits.start_with(engine_.buffers_.unpaused(wire), 0);
+  credits.start_with(state.credits[kPosted].window(), state.return_after_leaving);
+}
+
+// What waits when a packet comes has left before that one starts.
+std::int64_t Stations::longest_wait(const LinkState& wire) const {
+  if (!wire.marks) return INT64_MAX;
+  const Bytes least = engine_.fabric_.cluster().network.congestion.kmin;
+  // The carry of a link that was busy is less than a picosecond.
+  return serialisation_time(least, BitRate{wire.rate}).ps - 1;
+}
+
 void Stations::add_nics(const StationPlan& plan) {
   nics_.reserve(plan.nics.size());
   for (const StationPlan::Nic& links : plan.nics) {
@@ -93,8 +109,7 @@ void Stations::add_nics(const StationPlan& plan) {
          {links.out, links.up[0], links.up[1], links.answer[0], links.answer[1]}) {
       if (link != kNoLink) station_of_[static_cast<std::size_t>(link)] = number;
     }
-    credits_[static_cast<std::size_t>(links.out)].start_with(nic.out->credits[kPosted].window(),
-                                                             nic.out->return_after_leaving);
+    watch(links.out);
     if (links.injector == kNone) continue;
     const auto injector = static_cast<std::size_t>(links.injector);
     transport_.injectors_[injector].tags = 0;  // there are always enough
@@ -108,10 +123,9 @@ void Stations::add_wires(const StationPlan& plan) {
   for (const LinkId link : plan.wires) {
     const std::size_t station = nics_.size() + wires_.size();
     station_of_[static_cast<std::size_t>(link)] = static_cast<std::int32_t>(station);
-    wires_.push_back({link, &engine_.link_state(link), &next_[station], {}});
-    const LinkState& state = engine_.state(link);
-    credits_[static_cast<std::size_t>(link)].start_with(state.credits[kPosted].window(),
-                                                        state.return_after_leaving);
+    LinkState& state = engine_.link_state(link);
+    wires_.push_back({link, &state, &next_[station], {}, longest_wait(state)});
+    watch(link);
   }
   for (const PacketEngine::Flow& flow : engine_.flows_) {
     for (int i = 1; i < flow.hops; ++i) {

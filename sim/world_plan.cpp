@@ -22,10 +22,13 @@ std::vector<ConnectionKey> connection_keys(const WorldPlan& plan) {
   return keys;
 }
 
-}  // namespace
+// Whether packets may be marked, or ports paused for what others hold of a shared buffer.
+bool may_be_disturbed(const Network& network) {
+  return network.congestion.dcqcn || network.pause.alpha > 0;
+}
 
-WorldPlan plan_world(const PredictionRequest& request, const Fabric& fabric,
-                     const Placement& placement, std::int64_t count, Starts starts) {
+WorldPlan plan_for(const PredictionRequest& request, const Fabric& fabric,
+                   const Placement& placement, std::int64_t count, Starts starts, bool disturbed) {
   WorldPlan plan;
   plan.schedule = make_schedule(schedule_request(request, count), placement);
   plan.settings.datatype = request.workload.datatype;
@@ -36,10 +39,10 @@ WorldPlan plan_world(const PredictionRequest& request, const Fabric& fabric,
       wire_up(fabric, placement, request.communication, request.seed, connection_keys(plan));
   refuse_buffer_cycles(fabric, plan.wiring.flows);
   // Copies of a port that shares its buffer with others are not looked at one by one.
-  const bool shares_buffers = request.cluster.network.pause.alpha > 0;
+  const bool shares_buffers = disturbed && request.cluster.network.pause.alpha > 0;
   // Draws, and rates that grow with time, do not recur, nor are copies drawn alike.
-  const bool draws = request.cluster.network.congestion.dcqcn || numbers_packets(request.cluster) ||
-                     lacks_receives(plan.wiring);
+  const bool draws = (disturbed && request.cluster.network.congestion.dcqcn) ||
+                     numbers_packets(request.cluster) || lacks_receives(plan.wiring);
   plan.misses_contexts = may_miss_contexts(plan.wiring, request.cluster);
   // What cores have to do is no part of the state that is compared, nor are they known to take
   // turns alike in all copies.
@@ -56,6 +59,19 @@ WorldPlan plan_world(const PredictionRequest& request, const Fabric& fabric,
     plan.wiring = fold(plan.wiring, plan.symmetry, request.cluster);
   }
   return plan;
+}
+
+}  // namespace
+
+WorldPlan plan_world(const PredictionRequest& request, const Fabric& fabric,
+                     const Placement& placement, std::int64_t count, Starts starts) {
+  const bool disturbed = may_be_disturbed(request.cluster.network);
+  if (request.stepping == Stepping::kAuto) {
+    WorldPlan plan = plan_for(request, fabric, placement, count, starts, false);
+    if (!plan.misses_contexts) plan.stations = plan_stations(request, fabric, plan.wiring);
+    if (plan.stations || !disturbed) return plan;
+  }
+  return plan_for(request, fabric, placement, count, starts, disturbed);
 }
 
 }  // namespace gradhaul

@@ -5,12 +5,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/collective_engine.h"
 #include "core/placement.h"
 #include "core/prediction_request.h"
 #include "core/schedule.h"
+#include "sim/station_plan.h"
 #include "sim/symmetry.h"
 #include "sim/wiring.h"
 
@@ -28,6 +30,8 @@ struct WorldPlan {
   Wiring wiring;                 // of the ranks that are simulated
   std::vector<Rank> simulated;   // ascending
   bool misses_contexts = false;  // may_miss_contexts() of all ranks' wiring
+  // Where stations step what they can; then nothing is marked or paused, or the run is begun anew.
+  std::optional<StationPlan> stations;
 };
 
 // Throws SimulationError.

@@ -13,7 +13,7 @@
 #include "core/placement.h"
 #include "core/topology_size.h"
 #include "sim/packet_world.h"
-#include "tests/sim/cluster_examples.h"
+#include "tests/sim/roce_examples.h"
 
 namespace gradhaul {
 namespace {
@@ -69,12 +69,27 @@ void run_ring(benchmark::State& state, Cluster cluster, bool skip = false) {
 }
 
 void BM_FourNodesOfEight(benchmark::State& state) { run_ring(state, four_nodes_of_eight()); }
+// All that may slow Ethernet down is on, and nothing does.
+Cluster over_roce(const Cluster& cluster) {
+  Cluster over = lossless_roce(cluster);
+  over.network.congestion = quick_dcqcn();
+  over.network.congestion.kmin = 100_KiB;
+  over.network.congestion.kmax = 400_KiB;
+  return over;
+}
+
+void BM_FourNodesOfEightOverRoce(benchmark::State& state) {
+  run_ring(state, over_roce(four_nodes_of_eight()));
+}
+void BM_Flat32OverRoce(benchmark::State& state) { run_ring(state, over_roce(flat_32())); }
 void BM_Flat32(benchmark::State& state) { run_ring(state, flat_32()); }
 void BM_Flat32Skipping(benchmark::State& state) { run_ring(state, flat_32(), true); }
 
 // MiB of message per rank. The heap settles once all slots are in use and does not follow the
 // message.
 BENCHMARK(BM_FourNodesOfEight)->Arg(2048)->Arg(8192)->Unit(benchmark::kMillisecond)->Iterations(1);
+BENCHMARK(BM_FourNodesOfEightOverRoce)->Arg(2048)->Unit(benchmark::kMillisecond)->Iterations(1);
+BENCHMARK(BM_Flat32OverRoce)->Arg(512)->Unit(benchmark::kMillisecond)->Iterations(1);
 BENCHMARK(BM_Flat32)->Arg(128)->Arg(512)->Unit(benchmark::kMillisecond)->Iterations(1);
 BENCHMARK(BM_Flat32Skipping)->Arg(512)->Arg(2048)->Unit(benchmark::kMillisecond)->Iterations(1);
 

@@ -144,7 +144,11 @@ def model(build, quick):
         return [], ["packet model: no bench_packet (package libbenchmark-dev)"]
     hops = "packet-hops a CPU second"
     shapes = {"BM_FourNodesOfEight/2048": f"4 nodes of 8 H100, 2GiB: {hops}, nothing skipped",
+              "BM_FourNodesOfEightOverRoce/2048":
+                  f"4 nodes of 8 H100, 2GiB, RoCE with PFC and DCQCN: {hops}, nothing skipped",
               "BM_Flat32/512": f"32 nodes of 1 H100, 512MiB: {hops}, nothing skipped",
+              "BM_Flat32OverRoce/512":
+                  f"32 nodes of 1 H100, 512MiB, RoCE with PFC and DCQCN: {hops}, nothing skipped",
               "BM_Flat32Skipping/2048": f"32 nodes of 1 H100, 2GiB: {hops}, skipping"}
     if quick:
         shapes = {name: what for name, what in shapes.items() if "Flat" in name}

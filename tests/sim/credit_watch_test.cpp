@@ -70,7 +70,7 @@ TEST(WireCredits, AreCountedAsOneByOne) {
         pending = leave_later;
         credits.check();
       }
-    } catch (const CreditsRanOut&) {
+    } catch (const EventsNeeded&) {
       threw = true;
     }
     // What leaves later was told of no more than it is back before any of these.
@@ -134,7 +134,7 @@ TEST(TrainCredits, LeaveOutOnlyWhatSuffices) {
         trains.push_back({now, count, takes});
         now += takes + (draws.below(3) == 0 ? draws.below(2 * time) : 0);
       }
-    } catch (const CreditsRanOut&) {
+    } catch (const EventsNeeded&) {
       threw = true;
     }
     if (!threw) {

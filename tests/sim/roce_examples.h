@@ -24,6 +24,19 @@ inline Cluster roce_switch(int nodes, BitRate link) {
   return cluster;
 }
 
+// The same over RoCE, lossless by PFC, much as networks/roce.yaml has it.
+inline Cluster lossless_roce(Cluster cluster) {
+  Network& network = cluster.network;
+  network.kind = NetworkKind::kRoce;
+  network.switch_latency = 400_ns;
+  network.switch_buffer = {64'000'000};
+  network.pause.xoff = {600'000};
+  network.pause.xon = {500'000};
+  network.pause.response = 1_us;
+  network.routing = Routing::kEcmp;
+  return cluster;
+}
+
 inline std::string out_of(int node) { return "node" + std::to_string(node) + ".nic0.out"; }
 inline std::string into(int node) { return "node" + std::to_string(node) + ".nic0.in"; }
 

@@ -42,6 +42,7 @@ inline void expect_same_run(const Prediction& a, const Prediction& b) {
     EXPECT_EQ(a.counters[i].port, b.counters[i].port);
     EXPECT_EQ(a.counters[i].as_on_host, b.counters[i].as_on_host) << a.counters[i].port;
     EXPECT_EQ(a.counters[i].xmit_wait.ps, b.counters[i].xmit_wait.ps) << a.counters[i].port;
+    EXPECT_EQ(a.counters[i].ecn_marked, b.counters[i].ecn_marked) << a.counters[i].port;
     EXPECT_EQ(a.counters[i].pfc_paused.ps, b.counters[i].pfc_paused.ps) << a.counters[i].port;
     EXPECT_EQ(a.counters[i].pfc_pause_frames, b.counters[i].pfc_pause_frames);
     EXPECT_EQ(a.counters[i].pfc_pause_frames_sent, b.counters[i].pfc_pause_frames_sent);

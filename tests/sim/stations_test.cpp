@@ -3,12 +3,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+
 #include "core/placement.h"
 #include "core/topology_size.h"
 #include "sim/credit_watch.h"
 #include "sim/packet_world.h"
 #include "tests/sim/cluster_examples.h"
 #include "tests/sim/draws.h"
+#include "tests/sim/roce_examples.h"
 #include "tests/sim/same_prediction.h"
 
 namespace gradhaul {
@@ -28,7 +32,7 @@ Stepped how_it_is_stepped(const PredictionRequest& request) {
   for (Rank rank = 0; rank < world.ranks(); ++rank) world.start_rank(rank, 0);
   try {
     while (!world.complete()) world.run(INT64_MAX - 1, INT64_MAX);
-  } catch (const CreditsRanOut&) {
+  } catch (const EventsNeeded&) {
     return Stepped::kBegunAnew;
   }
   return Stepped::kByStations;
@@ -72,6 +76,88 @@ TEST(Stations, StepHealthyInfiniband) {
   }
 }
 
+CongestionControl marking_from(Bytes kmin) {
+  CongestionControl control = quick_dcqcn();
+  control.kmin = kmin;
+  control.kmax = {4 * kmin.count};
+  return control;
+}
+
+// Also where marks and pauses might come, and none does: then what recurs is skipped as on
+// InfiniBand.
+TEST(Stations, StepLosslessRoce) {
+  const Cluster rails =
+      with_topology(one_switch(hgx_h100(), 4, 400_Gbps), TopologyKind::kRailOptimized, 64);
+  PredictionRequest request = request_for(lossless_roce(rails), 8_MiB);
+  for (const double alpha : {0.0, 1.0}) {
+    for (const bool marks : {false, true}) {
+      request.cluster.network.pause.alpha = alpha;
+      if (marks) request.cluster.network.congestion = marking_from(100_KiB);
+      request.skip_recurrences = false;
+      EXPECT_EQ(both_ways(request), Stepped::kByStations);
+      request.skip_recurrences = true;
+      EXPECT_EQ(both_ways(request), Stepped::kByStations);
+      EXPECT_GT(predict(request).cost.skipped_packet_hops, 0);
+    }
+  }
+}
+
+PredictionRequest incast_of_roce() {
+  PredictionRequest request = request_for(lossless_roce(roce_switch(5, 100_Gbps)), 4_MiB);
+  request.communication.algorithm = Algorithm::kParameterServer;
+  request.cluster.node.nic.receive_latency = 200_ns;
+  request.cluster.node.nic.transmit_latency = 100_ns;
+  return request;
+}
+
+// Each of them alone: what is marked, and paused by a mark of the port's own or one that is shared.
+TEST(Stations, BeginAnewWhereQueuesGrow) {
+  PredictionRequest request = incast_of_roce();
+  request.cluster.network.congestion = marking_from(10_KiB);
+  Prediction prediction = predict(request);
+  const auto any = [&](auto counted) {
+    return std::any_of(prediction.counters.begin(), prediction.counters.end(),
+                       [&](const PortCounters& port) { return counted(port) > 0; });
+  };
+  EXPECT_EQ(both_ways(request), Stepped::kBegunAnew);
+  EXPECT_TRUE(any([](const PortCounters& port) { return port.ecn_marked; }));
+  for (const double alpha : {0.0, 0.01}) {
+    request = incast_of_roce();
+    request.cluster.network.pause.alpha = alpha;
+    if (alpha == 0) request.cluster.network.pause.xoff = {20'000};
+    if (alpha == 0) request.cluster.network.pause.xon = {10'000};
+    EXPECT_EQ(both_ways(request), Stepped::kBegunAnew);
+    prediction = predict(request);
+    EXPECT_TRUE(any([](const PortCounters& port) { return port.pfc_pause_frames; })) << alpha;
+  }
+}
+
+// Around the marks that queues just reach and just do not.
+TEST(Stations, KnowWhichMarksQueuesReach) {
+  const auto stepped = [&](auto set) {
+    std::map<Stepped, int> met;
+    for (std::int64_t mark = 6'000; mark < 400'000; mark += mark / 8) {
+      PredictionRequest request = incast_of_roce();
+      request.workload.sizes = {64_KiB};
+      set(request.cluster.network, mark);
+      SCOPED_TRACE(mark);
+      ++met[both_ways(request)];
+    }
+    return met[Stepped::kBegunAnew] > 3 && met[Stepped::kByStations] > 3;
+  };
+  EXPECT_TRUE(stepped([](Network& network, std::int64_t mark) {
+    network.pause.xoff = {mark};
+    network.pause.xon = {mark / 2};
+  }));
+  EXPECT_TRUE(stepped([](Network& network, std::int64_t mark) {
+    network.congestion = marking_from({mark});
+    network.congestion.kmax = {mark + 1};
+  }));
+  EXPECT_TRUE(stepped([](Network& network, std::int64_t mark) {
+    network.pause.alpha = static_cast<double>(mark) / 8e6;
+  }));
+}
+
 // GPUs whose memory is read and written in no time, and real ones.
 TEST(Stations, StepTheIdealNetwork) {
   PredictionRequest request = request_for(ideal_cluster(4), 8_MiB);
@@ -85,6 +171,14 @@ TEST(Stations, StepTheIdealNetwork) {
 }
 
 TEST(Stations, LeaveToEventsWhatTheyDoNotKnow) {
+  PredictionRequest roce = request_for(lossless_roce(one_switch(hgx_h100(), 2, 400_Gbps)), 1_MiB);
+  ASSERT_EQ(both_ways(roce), Stepped::kByStations);
+  roce.cluster.faults.storms = {{"node1.nic0", 20_us, 30_us}};
+  EXPECT_EQ(both_ways(roce), Stepped::kByEvents);
+  roce.cluster.faults.storms.clear();
+  roce.cluster.network.pause.on = false;
+  EXPECT_EQ(both_ways(roce), Stepped::kByEvents);
+
   const PredictionRequest request = request_for(one_switch(hgx_h100(), 2, 400_Gbps), 4_MiB);
   ASSERT_EQ(both_ways(request), Stepped::kByStations);
   const auto changed = [&](auto change) {
@@ -95,10 +189,9 @@ TEST(Stations, LeaveToEventsWhatTheyDoNotKnow) {
   EXPECT_EQ(changed([](auto& r) { r.communication.gpudirect = GpuDirect::kOff; }),
             Stepped::kByEvents);
   EXPECT_EQ(changed([](auto& r) { r.cluster.node.pcie_settings.acs = true; }), Stepped::kByEvents);
-  EXPECT_EQ(changed([](auto& r) { r.cluster.network.kind = NetworkKind::kRoce; }),
-            Stepped::kByEvents);
   EXPECT_EQ(changed([](auto& r) { r.cluster.node.pcie_settings.tags = 8; }), Stepped::kByEvents);
   EXPECT_EQ(changed([](auto& r) { r.cluster.node.nic.receive_latency = {}; }), Stepped::kByEvents);
+  EXPECT_EQ(changed([](auto& r) { r.cluster.node.nic.transmit_latency = {}; }), Stepped::kByEvents);
 }
 
 // A NIC that takes few messages a second waits far longer for the next one than packets take to be
@@ -163,11 +256,23 @@ Node draw_node(Draws& draws) {
   node.pcie_settings.posted_data_credits = static_cast<int>(draws.between(1000, 4096));
   node.pcie_settings.credit_loop = {draws.between(150, 300) * 1000};
   node.nic.receive_latency = {draws.between(100, 300) * 1000};
-  node.nic.transmit_latency = {draws.between(0, 300) * 1000};
+  node.nic.transmit_latency = {draws.below(8) == 0 ? 0 : draws.between(1, 300) * 1000};
   node.nic.message_rate = draws.between(1, 300) * 1'000'000;
   node.nic.transmit_buffer = {draws.between(16, 300) * 1024};
   node.gpu.reduce_bandwidth = BitRate{draws.between(20, 60) * 8'000'000'000};
   return node;
+}
+
+void draw_roce(Network& network, Draws& draws) {
+  network.kind = NetworkKind::kRoce;
+  network.switch_latency = {draws.between(100, 500) * 1000};
+  network.switch_buffer = {draws.between(16, 64) * 1'000'000};
+  network.pause.xoff = {draws.between(6'000, 80'000)};
+  network.pause.xon = {draws.between(0, network.pause.xoff.count)};
+  network.pause.response = {draws.below(2'000'000)};
+  if (draws.below(3) == 0) network.pause.alpha = 0.1 * static_cast<double>(draws.between(1, 10));
+  if (draws.below(2) == 0) network.congestion = marking_from({draws.between(2, 48) * 1024});
+  if (draws.below(2) == 0) network.routing = Routing::kEcmp;
 }
 
 PredictionRequest draw_request(std::uint64_t seed) {
@@ -202,6 +307,7 @@ PredictionRequest draw_request(std::uint64_t seed) {
     communication.algorithm = Algorithm::kParameterServer;
   }
   request.skip_recurrences = draws.below(2) == 0;
+  if (ideal > 1 && draws.below(3) == 0) draw_roce(request.cluster.network, draws);
   return request;
 }
 
@@ -238,7 +344,7 @@ TEST(Stations, TooLongWindowsAreSeen) {
       for (Rank rank = 0; rank < world.ranks(); ++rank) world.start_rank(rank, 0);
       try {
         while (!world.complete()) world.run(INT64_MAX - 1, INT64_MAX);
-      } catch (const CreditsRanOut&) {
+      } catch (const EventsNeeded&) {
         break;
       }
       digests.push_back(world.digest());
