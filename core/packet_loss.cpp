@@ -30,12 +30,16 @@ bool tells_gaps(const Cluster& cluster) {
   return !spreads_packets(cluster) || cluster.node.nic.out_of_order == OutOfOrder::kNak;
 }
 
+bool chooses_ways(Routing routing) {
+  return routing == Routing::kAdaptive || routing == Routing::kSpray;
+}
+
 bool spreads_packets(const Cluster& cluster) {
   const Network& network = cluster.network;
-  const bool chooses = network.routing == Routing::kAdaptive || network.routing == Routing::kSpray;
   const Topology& topology = network.topology;
   const bool ring = topology.kind == TopologyKind::kRing;
-  return chooses && !ring && topology.leaves > 1 && topology.uplinks_per_leaf > 1;
+  return chooses_ways(network.routing) && !ring && topology.leaves > 1 &&
+         topology.uplinks_per_leaf > 1;
 }
 
 }  // namespace gradhaul

@@ -17,6 +17,9 @@ Bytes needed_headroom(const Network& network);
 // pauses come too late or are not heeded.
 bool may_lose_packets(const Cluster& cluster);
 
+// Whether each packet is sent its way by itself, where there are several.
+bool chooses_ways(Routing routing);
+
 // Whether switches choose among several ways for each packet, so that one may overtake another.
 bool spreads_packets(const Cluster& cluster);
 

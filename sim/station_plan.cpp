@@ -15,10 +15,6 @@ namespace {
 // ps: what takes less is stepped by events as quickly.
 constexpr std::int64_t kShortestWindow = 20'000;
 
-bool chooses_ways(Routing routing) {
-  return routing == Routing::kAdaptive || routing == Routing::kSpray;
-}
-
 bool world_allows(const PredictionRequest& request) {
   const Cluster& cluster = request.cluster;
   const Network& network = cluster.network;

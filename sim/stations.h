@@ -16,10 +16,10 @@
 //    plain packets only, its wire is stepped for up to that latency, and then the link to the GPU.
 //    Where it goes on to another message, which looks at how its links have done, the NIC is
 //    stepped as a whole.
-//  - Credits are always there in time, no port of Ethernet holds so much that it pauses anybody,
-//  and
-//    nothing waits so long that it is marked. That is watched (sim/credit_watch.h), not assumed:
-//    else the run ends with EventsNeeded, and events have to step the world from its beginning.
+//  - Credits are always there in time, no port of Ethernet holds so much that it pauses another,
+//    and nothing waits so long that it is marked. That is watched (sim/credit_watch.h), not
+//    assumed: else the run ends with EventsNeeded, and events have to step the world from its
+//    beginning.
 //  - Of plain packets (sim/plain_hop.h) all is known beforehand but when: the transport, which
 //    would do nothing else with them than ask for the next, is not called.
 //
