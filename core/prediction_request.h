@@ -21,9 +21,10 @@ namespace gradhaul {
 // kNcclTuner: NCCL's own estimate, and what NCCL would choose by it (core/nccl_tuner.h).
 enum class Fidelity : std::uint8_t { kPacket, kFlow, kAnalytic, kNcclTuner };
 
-// How the packet model is stepped: kAuto has stations (sim/stations.h) step what they can, kEvents
-// has events step all. The answers are the same, to the last number.
-enum class Stepping : std::uint8_t { kAuto, kEvents };
+// How the packet model is stepped: kAuto has stations (sim/stations.h) step what they can, as if
+// credits of wires were always there; by kWaiting they wait for them; kEvents has events step all.
+// Where one does not suffice, the next is taken. The answers are the same, to the last number.
+enum class Stepping : std::uint8_t { kAuto, kWaiting, kEvents };
 
 struct GoalProgram;  // core/goal_program.h
 

@@ -12,17 +12,22 @@
 namespace gradhaul {
 
 // Thrown where what stations leave out may have mattered, as credits that ran out, a packet that
-// was marked: events have to step this world.
-struct EventsNeeded {};
+// was marked: events have to step this world, or where it is for the credits of wires only,
+// stations that wait for them (sim/credit_gate.h).
+struct EventsNeeded {
+  bool waiting_suffices = false;
+};
 
 // Of a link whose packets' credits are given back at times that others tell, before or after they
 // have been taken.
 class WireCredits {
  public:
-  // `until_back`: ps from leaving the far end's buffer to being usable again.
-  void start_with(std::int64_t window, std::int64_t until_back) {
+  // `until_back`: ps from leaving the far end's buffer to being usable again. `waits`: what finds
+  // none waits for them, and does nothing else.
+  void start_with(std::int64_t window, std::int64_t until_back, bool waits) {
     window_ = window;
     until_back_ = until_back;
+    waits_ = waits;
   }
   bool watched() const { return window_ > 0; }
   [[gnu::always_inline]] void take(std::int64_t now, std::int64_t units) {
@@ -104,7 +109,7 @@ class WireCredits {
         absorb(takes.first + checked * takes.step);
         const std::int64_t fit =
             std::min(takes.count - checked, (window_ - under_way_) / takes.units);
-        if (fit <= 0) throw EventsNeeded{};
+        if (fit <= 0) throw EventsNeeded{waits_};
         under_way_ += fit * takes.units;
         checked += fit;
       }
@@ -115,6 +120,7 @@ class WireCredits {
 
   std::int64_t window_ = 0;  // 0: none are needed
   std::int64_t until_back_ = 0;
+  bool waits_ = false;
   std::int64_t under_way_ = 0;
   std::int64_t taken_ = 0;  // by all takes_
   std::vector<Changes> takes_;

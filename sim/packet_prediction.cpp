@@ -82,12 +82,13 @@ class RowSimulation {
 };
 
 bool RowSimulation::simulate(std::size_t row, const RunWatch& watch) {
-  try {
-    return run(row, watch);
-  } catch (const EventsNeeded&) {
-    // Larger messages would only run into it again.
-    request_.stepping = Stepping::kEvents;
-    return run(row, watch);
+  while (true) {
+    try {
+      return run(row, watch);
+    } catch (const EventsNeeded& needed) {
+      // Larger messages would only run into it again.
+      request_.stepping = needed.waiting_suffices ? Stepping::kWaiting : Stepping::kEvents;
+    }
   }
 }
 

@@ -268,7 +268,7 @@ std::int64_t PacketEngine::first_unit_leaves(FlowHop& before, const Packet& leav
 
 void PacketEngine::release(const Packet& delivered, std::int64_t time, ResourceId culprit) {
   if (delivered.ingress_units == 0) return;
-  if (stations_) return stations_->release(delivered, time);
+  if (stations_ && !stations_->waits()) return stations_->release(delivered, time);
   LinkState& state = link_state(delivered.ingress);
   if (state.ethernet) return leave_buffer(delivered, time, culprit);
   constexpr int kPosted = static_cast<int>(TrafficClass::kPosted);

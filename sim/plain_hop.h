@@ -25,7 +25,12 @@ struct PlainHop {
   std::uint64_t record = 0;
   std::int32_t payload = 0;  // on this link
   std::int32_t units = 0;
-  std::int32_t credits = 0;
+  std::int32_t credits = 0;  // 0: the link wants none
+  // Of what is given back as it leaves by this link, if it has not waited: what CreditRun calls so;
+  // and copies on from its ingress link to here.
+  ResourceId culprit = kNoResource;
+  std::int32_t order = 0;
+  int shift = 0;
   // What the engine counts of each: packet hops, and how often its payload was taken in by a flow
   // and put out by one, with what follows at once.
   std::int8_t hops = 0;
@@ -49,6 +54,9 @@ struct PlainWay {
   std::int32_t hop = 0;          // by which it waits there
   std::int32_t ordinal = 0;
   PlainHop* entered = nullptr;  // where that is another flow's: into the GPU's memory
+  // Of the link's credits, where they are given back at once.
+  ResourceId culprit = kNoResource;
+  std::int32_t order = 0;
 };
 
 // By which hops plain packets of a flow of the wire go, from the GPU's memory; what is kNone takes

@@ -24,6 +24,7 @@ struct StationPlan {
     LinkId up[2] = {kNoLink, kNoLink};      // read requests and writes: to the switch, to the GPU
     LinkId answer[2] = {kNoLink, kNoLink};  // what was asked for: to the switch, to the NIC
   };
+  bool waits = false;  // for credits of wires
   std::vector<Nic> nics;
   std::vector<LinkId> wires;  // behind the NICs, each after all that lead into it
   // ps, at least: from a start on the last wire to what it has the NIC there do or tell; from one

@@ -71,20 +71,21 @@ void Stations::send(FlowId flow, const Packet& sent, std::int64_t ready) {
   quiet_.bring_forward(number_of(nic), ready + (entry.ring == &nic.writes ? writing_ : crossing_));
 }
 
-namespace {
-
-// What is ready first goes first.
-WaitingRing& first_of(WaitingRing& a, WaitingRing& b) { return b.before(a) ? b : a; }
-
-}  // namespace
-
 // At one instant the NIC wakes before anything starts, and its wire comes before its PCIe link.
-void Stations::step(Nic& nic, std::int64_t end) {
+std::int64_t Stations::step(Nic& nic, std::int64_t end) {
   while (true) {
-    const std::int64_t out = nic.out_start();
+    std::int64_t out = nic.out_start();
     const std::int64_t up = nic.up_start();
+    // What else happens sooner may put something before what is first.
+    if (nic.gate != nullptr && out < std::min(end, nic.wake) && out <= up) {
+      out = start_for_credits(*nic.gate, nic.first_out().front(), out);
+      if (out == INT64_MAX) end = std::min(end, nic.gate->unknown_from());
+    }
     const std::int64_t next = std::min({out, up, nic.wake});
-    if (next >= end) return pause(nic, end);
+    if (next >= end) {
+      pause(nic, end);
+      return end;
+    }
     engine_.now_ = next;
     ++engine_.events_;
     if (nic.wake == next) {
@@ -107,8 +108,7 @@ void Stations::pause(Nic& nic, std::int64_t end) {
 // A packet that finds the wire free has not waited; who comes while it is busy waits from then on.
 void Stations::leave_nic(Nic& nic, std::int64_t start) {
   LinkState& state = *nic.out;
-  WaitingRing& ring = first_of(first_of(nic.data, nic.credits), nic.acknowledgements);
-  const WaitingPacket waiting = ring.pop();
+  const WaitingPacket waiting = nic.first_out().pop();
   if (state.backlog_since < 0 && waiting.ready < start) state.backlog_since = waiting.ready;
   std::int32_t payload = packet_payload_;
   if (waiting.packet == kNone) {
@@ -155,7 +155,9 @@ std::int64_t Stations::serve(Packet& packet, LinkId link, std::int64_t start) {
 void Stations::trace(const Packet& packet, LinkId link, std::int64_t start) {
   if (packet.trace == kNone) return;
   engine_.now_ = start;
-  engine_.trace(packet.trace).stalled_at_arrival = engine_.state(link).stall_total;
+  const std::int64_t stalled =
+      waits_ ? gates_[static_cast<std::size_t>(link)].stalled(packet.ready, start) : 0;
+  engine_.trace(packet.trace).stalled_at_arrival = engine_.state(link).stall_total - stalled;
   engine_.trace_start(packet, link);
 }
 
@@ -200,21 +202,13 @@ void Stations::deliver(Packet& packet, LinkId link, std::int64_t start,
 
 // Over a wire of the network, from the buffer before it into the one behind.
 void Stations::cross(Packet& packet, LinkId link, std::int64_t start) {
-  const std::int64_t serialisation = serve(packet, link, start);
-  if (packet.ingress_units > 0) release(packet, start + serialisation);
+  const std::int64_t serialisation = take_credits_and_serve(packet, link, start);
   PacketEngine::FlowHop& hop = engine_.hop_of(packet);
-  const std::int32_t units = hop.form.credits;
-  WireCredits& credits = credits_[static_cast<std::size_t>(link)];
-  credits.take(start, units);
   packet.ingress = link;
   packet.ingress_copy = hop.copy;
-  packet.ingress_units = static_cast<std::int16_t>(units);
+  packet.ingress_units = static_cast<std::int16_t>(wants_credits(link) ? hop.form.credits : 0);
   if (hop.last) {
-    if (!hop.endpoint_keeps_buffer) {
-      const LinkState& state = engine_.state(link);
-      release(packet, start + serialisation + state.latency);
-      packet.ingress_units = 0;
-    }
+    if (!hop.endpoint_keeps_buffer) empty_far_buffer(packet, link, start, serialisation);
     return deliver(packet, link, start, serialisation);
   }
   const std::int64_t wait = engine_.wait_for_tail(hop, packet, serialisation);
@@ -239,7 +233,9 @@ void Stations::leave_up(Nic& nic, Packet& packet, bool request, std::int64_t sta
     if (units > nic.whole_writes) throw EventsNeeded{};
   }
   if (packet.ingress_units > 0) {
-    release(packet, start + serialisation);
+    Packet leaving = packet;
+    --leaving.hop;
+    give_back(leaving, start, serialisation, nic.up->resource);
     packet.ingress_units = 0;
   }
   packet.ingress = nic.links.up[1];
@@ -259,7 +255,7 @@ void Stations::answer(Nic& nic, Packet& packet) {
 }
 
 void Stations::append_state(StateWords& words) const {
-  const auto append = [&](const WaitingRing& ring) {
+  const auto append = [&](const WaitingRing& ring, const CreditGate* gate) {
     words.add(ring.size());
     for (std::int64_t i = 0; i < ring.size(); ++i) {
       const WaitingPacket& waiting = ring[i];
@@ -267,6 +263,7 @@ void Stations::append_state(StateWords& words) const {
       if (waiting.packet != kNone) {
         engine_.append_packet(words, engine_.packets_[static_cast<std::size_t>(waiting.packet)],
                               kNoLink);
+        if (gate != nullptr) words.add(gate->stalled(waiting.ready, engine_.now_));
         continue;
       }
       words.add_time(waiting.ready);
@@ -275,12 +272,14 @@ void Stations::append_state(StateWords& words) const {
     }
   };
   for (const Nic& nic : nics_) {
-    for (const WaitingRing* ring :
-         {&nic.data, &nic.credits, &nic.acknowledgements, &nic.requests, &nic.writes}) {
-      append(*ring);
+    for (const WaitingRing* ring : {&nic.data, &nic.credits, &nic.acknowledgements}) {
+      append(*ring, nic.gate);
     }
+    for (const WaitingRing* ring : {&nic.requests, &nic.writes}) append(*ring, nullptr);
   }
-  for (const WaitingRing& ring : rings_) append(ring);
+  for (const Wire& wire : wires_) {
+    for (const WaitingRing* ring : wire.rings) append(*ring, wire.gate);
+  }
 }
 
 }  // namespace gradhaul

@@ -18,8 +18,8 @@
 //    stepped as a whole.
 //  - Credits are always there in time, no port of Ethernet holds so much that it pauses another,
 //    and nothing waits so long that it is marked. That is watched (sim/credit_watch.h), not
-//    assumed: else the run ends with EventsNeeded, and events have to step the world from its
-//    beginning.
+//    assumed: else the run ends with EventsNeeded, and has to be begun anew. Where the credits of
+//    wires ran out, stations then wait for them (sim/credit_gate.h); else events step the world.
 //  - Of plain packets (sim/plain_hop.h) all is known beforehand but when: the transport, which
 //    would do nothing else with them than ask for the next, is not called.
 //
@@ -34,6 +34,7 @@
 #include <deque>
 #include <vector>
 
+#include "sim/credit_gate.h"
 #include "sim/credit_watch.h"
 #include "sim/earliest_of.h"
 #include "sim/mirrored_link.h"
@@ -73,7 +74,9 @@ class Stations {
   void settle_backlog(LinkId out);
   // Counts what has been served; the second links of pairs have done all that the first have.
   void settle();
-  // The buffer of a delivered packet is left at `time`.
+  // Whether credits of wires are waited for, and given back as ever.
+  bool waits() const { return waits_; }
+  // Else: the buffer of a delivered packet is left at `time`.
   void release(const Packet& delivered, std::int64_t time) {
     release(delivered.ingress, delivered.ingress_units, time);
   }
@@ -95,7 +98,8 @@ class Stations {
     std::int64_t unlike = INT64_MAX;  // until then it asks for plain packets only
     std::int64_t wake = INT64_MAX;
     LinkState* out = nullptr;
-    LinkState* up = nullptr;  // the first of each pair
+    CreditGate* gate = nullptr;  // before its wire; none where credits are not waited for
+    LinkState* up = nullptr;     // the first of each pair
     LinkState* answer = nullptr;
     WaitingRing data;
     WaitingRing credits;
@@ -115,7 +119,12 @@ class Stations {
     std::int64_t out_ready() const {
       return std::min({data.ready(), credits.ready(), acknowledgements.ready()});
     }
+    // But for credits.
     std::int64_t out_start() const { return std::max(out_ready(), out->free); }
+    WaitingRing& first_out() {
+      WaitingRing& other = acknowledgements.before(credits) ? acknowledgements : credits;
+      return other.before(data) ? other : data;
+    }
     std::int64_t up_start() const {
       const std::int64_t ready = std::min(requests.ready(), writes.ready());
       return ready == INT64_MAX ? ready : std::max(ready, up->free);
@@ -134,6 +143,7 @@ class Stations {
   struct Wire {
     LinkId link = kNoLink;
     LinkState* state = nullptr;
+    CreditGate* gate = nullptr;  // as a NIC's
     std::int64_t* next = nullptr;
     std::vector<WaitingRing*> rings;  // one for each link that leads here
     // ps: so long a packet may wait that none can have been marked.
@@ -161,15 +171,21 @@ class Stations {
   void bring(std::size_t station, std::int64_t least);
   std::int64_t bring_output(std::size_t station, std::int64_t least);
   void bring(Nic& nic, std::int64_t time);
+  void bring(Wire& wire, std::int64_t come);
+  void tell_credits(std::size_t station);
   void bring_all(std::int64_t time);
   void look_again(std::size_t station);
 
   // Stations.
   Nic* nic_of(std::int32_t injector);
-  void step(Nic& nic, std::int64_t end);
-  void step_out(Nic& nic, std::int64_t end);
+  // How far they came, at most `end`: less where the wire waits for credits of which too little is
+  // known.
+  std::int64_t step(Nic& nic, std::int64_t end);
+  std::int64_t step_out(Nic& nic, std::int64_t end);
   void step_up(Nic& nic, std::int64_t end);
-  void step(Wire& wire, std::int64_t end);
+  // Of what is ready before `come`, whatever starts before `end`; as above.
+  std::int64_t step(Wire& wire, std::int64_t come, std::int64_t end);
+  std::int64_t start_for_credits(CreditGate& gate, const WaitingPacket& first, std::int64_t due);
   void pause(Nic& nic, std::int64_t end);
   // Whether packets wait, of those that have come when one starts.
   static void note_backlog(LinkState& out, std::int64_t ready, std::int64_t start) {
@@ -207,11 +223,27 @@ class Stations {
   void leave_plainly(Nic& nic, std::int64_t end);
   void leave_up_plainly(Nic& nic, std::int64_t end);
   void read(Nic& nic, Stream& stream, ServingLink& up, ServingLink& answer, std::int64_t start);
+  // What a wire takes its packets' credits from: one of the two.
+  struct Credits {
+    WireCredits* watched = nullptr;
+    CreditGate* gate = nullptr;
+  };
+  Credits credits_of(LinkId wire) {
+    const auto number = static_cast<std::size_t>(wire);
+    if (waits_) return {nullptr, &gates_[number]};
+    return {&credits_[number], nullptr};
+  }
+  bool wants_credits(LinkId wire) const {
+    return !waits_ || gates_[static_cast<std::size_t>(wire)].guards();
+  }
   void pass_on(const WaitingPacket& plain, PlainHop& form, const PlainWay& way,
-               ServingLink& serving, WireCredits& taken, std::int64_t start);
+               ServingLink& serving, Credits credits, std::int64_t start);
+  void give_back(const WaitingPacket& plain, const PlainHop& form, std::int64_t time,
+                 ResourceId held_up);
+  void let_go(const PlainHop& form, const PlainWay& way, std::int64_t time);
   void cross(const WaitingPacket& plain, LinkState& link, std::int64_t start);
   template <typename Then>
-  bool cross_all(WaitingRing& ring, LinkState& link, WireCredits& taken, std::int64_t end,
+  bool cross_all(WaitingRing& ring, LinkState& link, Credits credits, std::int64_t end,
                  std::int64_t other_ready, Then then);
   void write(Nic& nic, const WaitingPacket& plain, ServingLink& up, std::int64_t start);
   void settle(std::int32_t hop);
@@ -220,6 +252,11 @@ class Stations {
   void leave_up(Nic& nic, Packet& packet, bool request, std::int64_t start);
   void answer(Nic& nic, Packet& packet);
   void cross(Packet& packet, LinkId link, std::int64_t start);
+  std::int64_t take_credits_and_serve(Packet& packet, LinkId link, std::int64_t start);
+  void give_back(const Packet& leaving, std::int64_t start, std::int64_t serialisation,
+                 ResourceId culprit);
+  void empty_far_buffer(Packet& packet, LinkId link, std::int64_t start,
+                        std::int64_t serialisation);
   std::int64_t serve(Packet& packet, LinkId link, std::int64_t start);
   std::int64_t serve_pair(Packet& packet, const LinkId (&links)[2], MirroredLink& second,
                           std::int64_t start);
@@ -237,15 +274,18 @@ class Stations {
   void add_wires(const StationPlan& plan);
   void add_inputs();
   void add_inputs(const Path& path);
+  void add_gates();
   void add_entries();
   void add_lanes();
   void watch(TrainCredits& credits, const LinkId (&pair)[2], int traffic_class) const;
   void watch(LinkId wire);
+  void leads_to(LinkId wire, std::size_t station);
   std::int64_t longest_wait(const LinkState& wire) const;
   Entry entry_of(FlowId flow);
-  void add_lane(FlowId request, FlowId completion, FlowId wire, FlowId write);
+  void add_lane(const Path& path, FlowId wire);
   void add_reads(PlainLane& lane, FlowId request, FlowId completion, const Packet& carrying);
-  void add_writes(PlainWay& way, FlowId write, const Packet& carrying);
+  PlainHop& add_writes(PlainWay& way, FlowId write, const Packet& carrying);
+  void give_back_after(PlainHop& plain, std::int32_t hop, int ingress_copy, std::int32_t order);
   std::int32_t first_hop(FlowId flow) const;
   std::int32_t ordinal(FlowId flow) const;
   PlainHop& add_plain_hop(std::int32_t hop, const Packet& packet);
@@ -259,6 +299,7 @@ class Stations {
   std::int64_t crossing_;
   std::int64_t writing_;
   std::int64_t reading_;  // from a request to data before a NIC's wire, at least
+  bool waits_ = false;
   bool stepping_ = false;
   bool asks_by_event_ = false;
   std::int32_t packet_payload_ = 0;  // of a plain packet
@@ -271,8 +312,9 @@ class Stations {
   std::vector<std::int64_t> next_;
   EarliestOf quiet_;
   std::vector<std::vector<Input>> inputs_;
-  std::int64_t most_ = 0;        // no station may be stepped further
-  std::int64_t last_check_ = 0;  // of credits, when all stations were there
+  std::vector<std::vector<std::size_t>> outputs_;  // where what it sends fills buffers
+  std::int64_t most_ = 0;                          // no station may be stepped further
+  std::int64_t last_check_ = 0;                    // of credits, when all stations were there
   std::vector<Nic> nics_;
   std::vector<Wire> wires_;
   std::deque<WaitingRing> rings_;          // before wires
@@ -284,6 +326,7 @@ class Stations {
   std::vector<Stream> streams_;            // of a NIC, while it is stepped
   std::vector<std::int32_t> second_hops_;  // of pairs
   std::vector<WireCredits> credits_;       // by link
+  std::vector<CreditGate> gates_;          // by link, where they are waited for
   std::vector<WireCredits*> watched_credits_;
   std::vector<std::int32_t> station_of_;       // by link
   std::vector<std::int32_t> nic_of_injector_;  // by injector

@@ -42,6 +42,8 @@ class Stations::Stepping {
 };
 
 void Stations::stretch_windows(int times) {
+  for (CreditGate& gate : gates_) gate.stretch(times);
+  if (waits_) return;
   for (std::vector<Input>& inputs : inputs_) {
     for (Input& input : inputs) input.ahead *= times;
   }
@@ -99,16 +101,29 @@ void Stations::bring_all(std::int64_t time) {
   last_check_ = std::max(last_check_, time);
 }
 
-// At least so far; and on, as far as all that feeds it has come.
+// At least so far; and on, as far as all that feeds it has come. What it waits for is brought on
+// no further than it takes, and so never waits for this one in turn.
 void Stations::bring(std::size_t station, std::int64_t least) {
-  if (clocks_[station] >= least) return;
-  std::int64_t time = most_;
-  for (const Input& input : inputs_[station]) {
-    time = std::min(time, bring_output(input.station, least - input.ahead) + input.ahead);
+  while (clocks_[station] < least) {
+    std::int64_t come = INT64_MAX;
+    for (const Input& input : inputs_[station]) {
+      come = std::min(come, bring_output(input.station, least - input.ahead) + input.ahead);
+    }
+    if (station < nics_.size()) {
+      bring(nics_[station], std::min(most_, come));
+    } else {
+      bring(wires_[station - nics_.size()], come);
+    }
+    if (clocks_[station] < least) tell_credits(station);
   }
-  if (station < nics_.size()) return bring(nics_[station], time);
-  if (next_[station] < time) step(wires_[station - nics_.size()], time);
-  clocks_[station] = std::max(clocks_[station], time);
+}
+
+void Stations::bring(Wire& wire, std::int64_t come) {
+  std::int64_t& clock = clocks_[number_of(wire)];
+  const std::int64_t reached = *wire.next < most_
+                                   ? step(wire, come, most_)
+                                   : std::min(most_, std::max(come, wire.state->free));
+  clock = std::max(clock, reached);
 }
 
 // All that leaves it by its wire, at least so long: until when that is known then.
@@ -121,8 +136,9 @@ std::int64_t Stations::bring_output(std::size_t station, std::int64_t least) {
   while (nic.out_clock < least) {
     const std::int64_t end = std::min({most_, nic.unlike, clocks_[station] + reading_});
     if (end > nic.out_clock) {
-      step_out(nic, end);
-      nic.out_clock = end;
+      const std::int64_t reached = step_out(nic, end);
+      if (reached <= nic.out_clock) tell_credits(station);
+      nic.out_clock = std::max(nic.out_clock, reached);
     } else {
       bring(station, std::min(least, nic.out_clock + 1));
     }
@@ -131,7 +147,8 @@ std::int64_t Stations::bring_output(std::size_t station, std::int64_t least) {
 }
 
 // Where a NIC asks for nothing that is not plain, its wire is stepped for as long as no data come
-// that it asks for meanwhile, and then the links to its GPU. Else it is stepped as a whole.
+// that it asks for meanwhile, and then the links to its GPU. Else it is stepped as a whole. Less
+// far where it waits for credits of which too little is known.
 void Stations::bring(Nic& nic, std::int64_t time) {
   std::int64_t& clock = clocks_[number_of(nic)];
   while (clock < time && *nic.next < time) {
@@ -145,12 +162,11 @@ void Stations::bring(Nic& nic, std::int64_t time) {
     const std::int64_t apart = std::min({time, nic.unlike, from + reading_});
     const std::int64_t end = std::min(time, std::max(apart, from + window_));
     if (end <= apart) {
-      step_out(nic, end);
-      nic.out_clock = end;
+      nic.out_clock = std::max(clock, step_out(nic, end));
     } else {
-      step(nic, end);
-      clock = nic.out_clock = end;
+      clock = nic.out_clock = std::max(clock, step(nic, end));
     }
+    if (nic.out_clock < end && nic.out_clock == clock) return;
   }
   clock = std::max(clock, time);
   nic.out_clock = std::max(nic.out_clock, clock);

@@ -70,17 +70,31 @@ void Stations::transmit(Nic& nic, std::int64_t now) {
   wait_in(nic.data, waiting);
 }
 
+// Into the memory of an ideal GPU, at once.
+void Stations::let_go(const PlainHop& form, const PlainWay& way, std::int64_t time) {
+  if (!waits_) return release(way.link, form.credits, time);
+  LinkState& link = engine_.link_state(way.link);
+  if (form.credits == 0) return;
+  link.credits[static_cast<int>(TrafficClass::kPosted)].add(
+      {time + link.return_after_leaving, 0, form.credits, way.culprit, way.order});
+}
+
 // Over a wire of the network, from the buffer before it into the one behind.
 [[gnu::always_inline]] inline void Stations::pass_on(const WaitingPacket& plain, PlainHop& form,
                                                      const PlainWay& way, ServingLink& serving,
-                                                     WireCredits& taken, std::int64_t start) {
+                                                     Credits credits, std::int64_t start) {
   const std::int64_t serialisation = serving.serve(form, start);
-  if (plain.ingress_units > 0) release(plain.ingress, plain.ingress_units, start + serialisation);
-  taken.take(start, form.credits);
+  if (credits.gate != nullptr) {
+    const ResourceId held_up = credits.gate->take(plain.ready, start, form.credits);
+    if (plain.ingress_units > 0) give_back(plain, form, start + serialisation, held_up);
+  } else {
+    if (plain.ingress_units > 0) release(plain.ingress, plain.ingress_units, start + serialisation);
+    credits.watched->take(start, form.credits);
+  }
   std::int64_t ready = start + serving.latency();
   if (way.last) {
     ready += serialisation + receive_latency_;
-    if (way.ring == nullptr) return release(way.link, form.credits, ready);
+    if (way.ring == nullptr) return let_go(form, way, ready);
     ++way.entered->entered;
   } else {
     ready += std::max<std::int64_t>(0, serialisation - way.not_waited_for);
@@ -92,14 +106,13 @@ void Stations::transmit(Nic& nic, std::int64_t now) {
 void Stations::cross(const WaitingPacket& plain, LinkState& link, std::int64_t start) {
   const auto hop = static_cast<std::size_t>(plain.hop);
   ServingLink serving(link);
-  pass_on(plain, plain_[hop], ways_[hop], serving,
-          credits_[static_cast<std::size_t>(ways_[hop].link)], start);
+  pass_on(plain, plain_[hop], ways_[hop], serving, credits_of(ways_[hop].link), start);
 }
 
 // What is ready in this ring sooner than in any other, as far as it is plain; `then` is told when
 // each was ready and when it starts. Whether there was any.
 template <typename Then>
-inline bool Stations::cross_all(WaitingRing& ring, LinkState& link, WireCredits& taken,
+inline bool Stations::cross_all(WaitingRing& ring, LinkState& link, Credits credits,
                                 std::int64_t end, std::int64_t other_ready, Then then) {
   if (ring.ready() >= other_ready) return false;
   ServingLink serving(link);
@@ -109,16 +122,18 @@ inline bool Stations::cross_all(WaitingRing& ring, LinkState& link, WireCredits&
   const PlainWay* way = nullptr;
   while (ring.ready() < other_ready) {
     const std::int64_t ready = ring.ready();
-    const std::int64_t start = std::max(ready, serving.free());
+    std::int64_t start = std::max(ready, serving.free());
     const WaitingPacket& plain = ring.front();
     if (start >= end || plain.packet != kNone) break;
-    ++served;
     if (plain.hop != hop) {
       hop = plain.hop;
       form = &plain_[static_cast<std::size_t>(hop)];
       way = &ways_[static_cast<std::size_t>(hop)];
     }
-    pass_on(plain, *form, *way, serving, taken, start);
+    if (credits.gate != nullptr) start = credits.gate->start(start, form->credits, false);
+    if (start >= end) break;
+    ++served;
+    pass_on(plain, *form, *way, serving, credits, start);
     ring.drop();
     then(ready, start);
   }
@@ -155,18 +170,21 @@ void Stations::leave_plainly(Nic& nic, std::int64_t end) {
     }
     note_backlog(out, std::min(nic.data.ready(), others), start);
   };
-  cross_all(nic.data, out, credits_[static_cast<std::size_t>(nic.links.out)], end, others,
-            ask_for_next);
+  cross_all(nic.data, out, credits_of(nic.links.out), end, others, ask_for_next);
   sender.buffered = buffered;
   std::rotate(sender.active.begin(), sender.active.begin() + (next - streams_.data()),
               sender.active.end());
 }
 
-void Stations::step_out(Nic& nic, std::int64_t end) {
+std::int64_t Stations::step_out(Nic& nic, std::int64_t end) {
   while (true) {
     leave_plainly(nic, end);
-    const std::int64_t out = nic.out_start();
-    if (out >= end) return;
+    std::int64_t out = nic.out_start();
+    if (nic.gate != nullptr && out < end) {
+      out = start_for_credits(*nic.gate, nic.first_out().front(), out);
+      if (out == INT64_MAX) return std::min(end, nic.gate->unknown_from());
+    }
+    if (out >= end) return end;
     engine_.now_ = out;
     ++engine_.events_;
     leave_nic(nic, out);
@@ -202,6 +220,10 @@ void Stations::step_out(Nic& nic, std::int64_t end) {
   if (!nic.writes_under_way.leaves_out()) {
     nic.writes_under_way.take(start, form.units, serialisation);
     if (form.units > nic.whole_writes) throw EventsNeeded{};
+  }
+  if (waits_) {
+    if (plain.ingress_units > 0) give_back(plain, form, start + serialisation, kNoResource);
+    return;
   }
   release(plain.ingress, plain.ingress_units, start + serialisation);
 }
@@ -255,22 +277,29 @@ void Stations::leave_up_plainly(Nic& nic, std::int64_t end) {
   }
 }
 
-void Stations::step(Wire& wire, std::int64_t end) {
-  WireCredits& taken = credits_[static_cast<std::size_t>(wire.link)];
+std::int64_t Stations::step(Wire& wire, std::int64_t come, std::int64_t end) {
+  const Credits credits = credits_of(wire.link);
   const auto check_wait = [&](std::int64_t ready, std::int64_t start) {
     if (start - ready > wire.longest_wait) throw EventsNeeded{};
   };
-  std::int64_t next = INT64_MAX;
+  std::int64_t reached = 0;
   while (true) {
     WaitingRing* first = wire.rings.front();
-    std::int64_t other_ready = INT64_MAX;
+    std::int64_t other_ready = come;
     for (std::size_t i = 1; i < wire.rings.size(); ++i) {
       WaitingRing* other = wire.rings[i];
       if (other->before(*first)) std::swap(first, other);
       other_ready = std::min(other_ready, other->ready());
     }
-    if (cross_all(*first, *wire.state, taken, end, other_ready, check_wait)) continue;
-    next = std::max(first->ready(), wire.state->free);
+    if (cross_all(*first, *wire.state, credits, end, other_ready, check_wait)) continue;
+    *wire.next = std::max(first->ready(), wire.state->free);
+    reached = std::max(come, wire.state->free);
+    if (first->ready() >= come) break;
+    std::int64_t next = reached = *wire.next;
+    if (wire.gate != nullptr && next < end) {
+      next = start_for_credits(*wire.gate, first->front(), next);
+      reached = next == INT64_MAX ? wire.gate->unknown_from() : next;
+    }
     if (next >= end) break;
     const WaitingPacket waiting = first->pop();
     check_wait(waiting.ready, next);
@@ -282,8 +311,9 @@ void Stations::step(Wire& wire, std::int64_t end) {
       cross(packet, wire.link, next);
     }
   }
-  *wire.next = next;
-  look_ahead(wire, end);
+  reached = std::min(end, reached);
+  look_ahead(wire, reached);
+  return reached;
 }
 
 // What has been served by a hop, in all that the engine and the transport count.

@@ -29,6 +29,7 @@ Stations::Stations(PacketEngine& engine, const StationPlan& plan, PacketTranspor
       writing_(plan.writing),
       reading_(kLongestWindow) {
   const std::size_t links = engine_.states_.size();
+  waits_ = plan.waits;
   credits_.resize(links);
   ring_from_.resize(links);
   station_of_.resize(links, kNone);
@@ -36,6 +37,7 @@ Stations::Stations(PacketEngine& engine, const StationPlan& plan, PacketTranspor
   quiet_ = EarliestOf(next_.size());
   clocks_.assign(next_.size(), 0);
   inputs_.resize(next_.size());
+  outputs_.resize(next_.size());
   const Node& node = transport_.node_;
   packet_payload_ = static_cast<std::int32_t>(engine_.fabric_.cluster().network.mtu.count);
   read_latency_ = node.gpu.read_latency.ps;
@@ -43,6 +45,7 @@ Stations::Stations(PacketEngine& engine, const StationPlan& plan, PacketTranspor
   transmit_latency_ = node.nic.transmit_latency.ps;
   add_nics(plan);
   add_wires(plan);
+  add_gates();
   add_entries();
   add_lanes();
   add_inputs();
@@ -67,10 +70,11 @@ void Stations::watch(TrainCredits& credits, const LinkId (&pair)[2], int traffic
 
 // What is sent to a lossless port counts as if it were there at once.
 void Stations::watch(LinkId wire) {
+  if (waits_) return;
   const LinkState& state = engine_.state(wire);
   WireCredits& credits = credits_[static_cast<std::size_t>(wire)];
-  if (state.lossless) return credits.start_with(engine_.buffers_.unpaused(wire), 0);
-  credits.start_with(state.credits[kPosted].window(), state.return_after_leaving);
+  if (state.lossless) return credits.start_with(engine_.buffers_.unpaused(wire), 0, false);
+  credits.start_with(state.credits[kPosted].window(), state.return_after_leaving, true);
 }
 
 // What waits when a packet comes has left before that one starts.
@@ -124,7 +128,7 @@ void Stations::add_wires(const StationPlan& plan) {
     const std::size_t station = nics_.size() + wires_.size();
     station_of_[static_cast<std::size_t>(link)] = static_cast<std::int32_t>(station);
     LinkState& state = engine_.link_state(link);
-    wires_.push_back({link, &state, &next_[station], {}, longest_wait(state)});
+    wires_.push_back({link, &state, nullptr, &next_[station], {}, longest_wait(state)});
     watch(link);
   }
   for (const PacketEngine::Flow& flow : engine_.flows_) {
@@ -192,14 +196,16 @@ void Stations::add_lanes() {
     const Path& path = connection.wires.data;
     if (path.kind != PathKind::kNic || path.staged_out || path.staged_in) continue;
     for (int pair = 0; pair < path.ways; ++pair) {
-      add_lane(path.flow(FlowKind::kReadRequest), path.flow(FlowKind::kCompletion),
-               path.flow(FlowKind::kWire, pair), path.flow(FlowKind::kWrite));
+      add_lane(path, path.flow(FlowKind::kWire, pair));
     }
   }
 }
 
 // Reads and writes may both take no time (the ideal GPU), and then are no flows or empty ones.
-void Stations::add_lane(FlowId request, FlowId completion, FlowId wire, FlowId write) {
+void Stations::add_lane(const Path& path, FlowId wire) {
+  const FlowId request = path.flow(FlowKind::kReadRequest);
+  const FlowId completion = path.flow(FlowKind::kCompletion);
+  const FlowId write = path.flow(FlowKind::kWrite);
   const auto takes_time = [&](FlowId flow) { return flow != kNone && engine_.length(flow) > 0; };
   const bool reads = takes_time(request);
   if (reads != takes_time(completion)) return;
@@ -216,7 +222,10 @@ void Stations::add_lane(FlowId request, FlowId completion, FlowId wire, FlowId w
   Packet carrying;
   carrying.payload = packet_payload_;
   for (std::int32_t hop = first_hop(wire); hop <= last; ++hop) {
-    add_plain_hop(hop, carrying).hops = 1;
+    PlainHop& plain = add_plain_hop(hop, carrying);
+    plain.hops = 1;
+    const PacketEngine::FlowHop* here = &engine_.hops_[static_cast<std::size_t>(hop)];
+    if (!here->first) give_back_after(plain, hop, here[-1].copy, here[-1].ordinal);
     if (hop < last) add_way(hop, carrying);
   }
   PlainHop& leaves = plain_[static_cast<std::size_t>(lane.wire)];
@@ -233,12 +242,19 @@ void Stations::add_lane(FlowId request, FlowId completion, FlowId wire, FlowId w
   ++there.sent;
   ++there.delivered;
   PlainWay& way = ways_[static_cast<std::size_t>(last)];
-  way.link = engine_.hops_[static_cast<std::size_t>(last)].link;
+  const PacketEngine::FlowHop& arrives = engine_.hops_[static_cast<std::size_t>(last)];
+  way.link = arrives.link;
   way.last = true;
+  // As PacketTransport::take() has it.
+  const Copies& copies = engine_.copies_;
+  const int ingress_copy = copies.plus(path.shift(FlowKind::kWire), arrives.copy);
   if (takes_time(write)) {
-    add_writes(way, write, carrying);
+    const int copy = copies.minus(ingress_copy, path.shift(FlowKind::kWrite));
+    give_back_after(add_writes(way, write, carrying), first_hop(write), copy, ordinal(write));
   } else {
     ++there.delivered;
+    way.culprit = copies.seen(path.receiver, copies.minus(0, ingress_copy));
+    way.order = arrives.ordinal;
   }
 }
 
@@ -267,7 +283,7 @@ void Stations::add_reads(PlainLane& lane, FlowId request, FlowId completion,
       .answers_under_way.leave_out(in_nic.units, in_nic.time);
 }
 
-void Stations::add_writes(PlainWay& way, FlowId write, const Packet& carrying) {
+PlainHop& Stations::add_writes(PlainWay& way, FlowId write, const Packet& carrying) {
   PlainHop& written = add_plain_hop(first_hop(write), carrying);
   written.flow = write;
   written.hops = 2;
@@ -281,6 +297,7 @@ void Stations::add_writes(PlainWay& way, FlowId write, const Packet& carrying) {
   way.hop = first_hop(write);
   way.ordinal = ordinal(write);
   way.entered = &written;
+  return written;
 }
 
 PlainHop& Stations::add_plain_hop(std::int32_t number, const Packet& packet) {
@@ -295,7 +312,7 @@ PlainHop& Stations::add_plain_hop(std::int32_t number, const Packet& packet) {
   plain.part = LinkDigest::part(hop.ordinal, 1);
   plain.payload = packet.payload;
   plain.units = hop.form.units;
-  plain.credits = hop.form.credits;
+  plain.credits = wants_credits(hop.link) ? hop.form.credits : 0;
   return plain;
 }
 
@@ -321,6 +338,7 @@ void Stations::add_inputs() {
     for (const auto& [before, ring] : ring_from_[static_cast<std::size_t>(wire.link)]) {
       const auto station = station_of_[static_cast<std::size_t>(before)];
       inputs.push_back({static_cast<std::size_t>(station), engine_.state(before).latency});
+      leads_to(before, number_of(wire));
     }
   }
   for (const SimulatedConnection& connection : transport_.connections_) {
@@ -331,12 +349,14 @@ void Stations::add_inputs() {
 
 void Stations::add_inputs(const Path& path) {
   if (path.kind != PathKind::kNic) return;
-  const auto leads_to = [&](FlowId from, FlowId to) {
+  const auto has_do = [&](FlowId from, FlowId to) {
     if (from == kNone || to == kNone || !takes(from) || !takes(to)) return;
     const LinkId last = engine_.link_of(from, engine_.length(from) - 1);
     const auto station = static_cast<std::size_t>(station_of_[static_cast<std::size_t>(last)]);
-    std::vector<Input>& inputs =
-        inputs_[static_cast<std::size_t>(entries_[static_cast<std::size_t>(to)].nic)];
+    const auto nic = static_cast<std::size_t>(entries_[static_cast<std::size_t>(to)].nic);
+    // A write leaves the buffer only then; all else does as it comes.
+    if (engine_.kind(to) == static_cast<std::uint8_t>(FlowKind::kWrite)) leads_to(last, nic);
+    std::vector<Input>& inputs = inputs_[nic];
     const bool known = std::any_of(inputs.begin(), inputs.end(),
                                    [&](const Input& input) { return input.station == station; });
     if (!known) inputs.push_back({station, arrival_});
@@ -345,9 +365,9 @@ void Stations::add_inputs(const Path& path) {
   for (int way = 0; way < path.ways; ++way) {
     const FlowId wire = path.flow(FlowKind::kWire, way);
     const FlowId answer = answered ? path.flow(FlowKind::kAcknowledge, way) : kNone;
-    leads_to(wire, path.flow(FlowKind::kWrite));
-    leads_to(wire, answer);
-    leads_to(answer, wire);
+    has_do(wire, path.flow(FlowKind::kWrite));
+    has_do(wire, answer);
+    has_do(answer, wire);
   }
 }
 

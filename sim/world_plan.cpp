@@ -66,9 +66,10 @@ WorldPlan plan_for(const PredictionRequest& request, const Fabric& fabric,
 WorldPlan plan_world(const PredictionRequest& request, const Fabric& fabric,
                      const Placement& placement, std::int64_t count, Starts starts) {
   const bool disturbed = may_be_disturbed(request.cluster.network);
-  if (request.stepping == Stepping::kAuto) {
+  if (request.stepping != Stepping::kEvents) {
     WorldPlan plan = plan_for(request, fabric, placement, count, starts, false);
     if (!plan.misses_contexts) plan.stations = plan_stations(request, fabric, plan.wiring);
+    if (plan.stations) plan.stations->waits = request.stepping == Stepping::kWaiting;
     if (plan.stations || !disturbed) return plan;
   }
   return plan_for(request, fabric, placement, count, starts, disturbed);

@@ -39,7 +39,7 @@ TEST(WireCredits, AreCountedAsOneByOne) {
     const std::int64_t window = draws.between(40, 400);
     const std::int64_t until_back = draws.below(300);
     WireCredits credits;
-    credits.start_with(window, until_back);
+    credits.start_with(window, until_back, true);
     std::vector<Change> takes;
     std::vector<Change> returns;
     std::vector<std::pair<Change, std::int64_t>> pending;  // taken, and when it leaves
