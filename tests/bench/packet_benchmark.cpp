@@ -41,12 +41,14 @@ Cluster flat_32() {
   return one_switch(node, 32, 400_Gbps);
 }
 
-void run_ring(benchmark::State& state, Cluster cluster, bool skip = false) {
+void run_ring(benchmark::State& state, Cluster cluster, bool skip = false,
+              Stepping stepping = Stepping::kAuto) {
   cluster.network.topology =
       size_topology(cluster.network, cluster.nodes, cluster.node.nic_count).topology;
   const Bytes size{state.range(0) << 20};
   PredictionRequest request = request_for(cluster, size);
   request.skip_recurrences = skip;
+  request.stepping = stepping;
   const Fabric fabric(cluster);
   const Placement placement = place(cluster, request.communication, Collective::kAllReduce);
   double hops = 0;
@@ -60,7 +62,7 @@ void run_ring(benchmark::State& state, Cluster cluster, bool skip = false) {
     while (!world.complete()) world.run(INT64_MAX - 1, INT64_MAX);
     heap = static_cast<double>(mallinfo2().uordblks - before);
     hops += static_cast<double>(world.engine().packet_hops() + world.engine().repeated_hops());
-    // Two wires, or more where leaves differ, of each packet's hops; here always two.
+    // Two wires of each packet's hops, or four between leaves; counted as two.
     wire_hops += 2 * static_cast<double>(world.transport().packets());
   }
   state.counters["packet_hops"] = benchmark::Counter(hops, benchmark::Counter::kIsRate);
@@ -69,6 +71,23 @@ void run_ring(benchmark::State& state, Cluster cluster, bool skip = false) {
 }
 
 void BM_FourNodesOfEight(benchmark::State& state) { run_ring(state, four_nodes_of_eight()); }
+
+// Between leaves there is half of what is needed, all the time, and packets wait for credits.
+Cluster half_the_uplinks() {
+  Cluster cluster = four_nodes_of_eight();
+  cluster.network.topology.kind = TopologyKind::kLeafSpine;
+  cluster.network.topology.switch_ports = 16;
+  cluster.network.oversubscription = 2;
+  return cluster;
+}
+
+void BM_HalfTheUplinks(benchmark::State& state) {
+  run_ring(state, half_the_uplinks(), false, Stepping::kWaiting);
+}
+void BM_HalfTheUplinksByEvents(benchmark::State& state) {
+  run_ring(state, half_the_uplinks(), false, Stepping::kEvents);
+}
+
 // All that may slow Ethernet down is on, and nothing does.
 Cluster over_roce(const Cluster& cluster) {
   Cluster over = lossless_roce(cluster);
@@ -89,6 +108,8 @@ void BM_Flat32Skipping(benchmark::State& state) { run_ring(state, flat_32(), tru
 // message.
 BENCHMARK(BM_FourNodesOfEight)->Arg(2048)->Arg(8192)->Unit(benchmark::kMillisecond)->Iterations(1);
 BENCHMARK(BM_FourNodesOfEightOverRoce)->Arg(2048)->Unit(benchmark::kMillisecond)->Iterations(1);
+BENCHMARK(BM_HalfTheUplinks)->Arg(512)->Unit(benchmark::kMillisecond)->Iterations(1);
+BENCHMARK(BM_HalfTheUplinksByEvents)->Arg(512)->Unit(benchmark::kMillisecond)->Iterations(1);
 BENCHMARK(BM_Flat32OverRoce)->Arg(512)->Unit(benchmark::kMillisecond)->Iterations(1);
 BENCHMARK(BM_Flat32)->Arg(128)->Arg(512)->Unit(benchmark::kMillisecond)->Iterations(1);
 BENCHMARK(BM_Flat32Skipping)->Arg(512)->Arg(2048)->Unit(benchmark::kMillisecond)->Iterations(1);
