@@ -117,6 +117,8 @@ Json measured_row_json(const ResultRow& row) {
   json["min_us"] = microseconds(times.min);
   json["p50_us"] = microseconds(times.p50);
   json["p99_us"] = microseconds(times.p99);
+  json["times_us"] = Json::array();
+  for (const Duration time : times.each) json["times_us"].push_back(microseconds(time));
   add_choice(row, json);
   add_counted(row.counted, json);
   return json;

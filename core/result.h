@@ -29,6 +29,7 @@ struct IterationTimes {
   Duration min;
   Duration p50;
   Duration p99;
+  std::vector<Duration> each;  // of the iterations, in their order
 };
 
 // A way to do a collective whose time was estimated, so that ways could be compared.

@@ -180,7 +180,8 @@ ResultRow HalfRow::row_of(const Timed& timed, std::int64_t wrong) {
                                 .iterations = static_cast<int>(timed.times.size()),
                                 .min = summary.min,
                                 .p50 = summary.p50,
-                                .p99 = summary.p99};
+                                .p99 = summary.p99,
+                                .each = summary.each};
   row.counted.ports = counters_of_ranks(counted, nodes);
   if (!row.counted.ports.empty()) row.counted.runs = timed.runs;
   return row;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "backends/bootstrap/wire_bytes.h"
 #include "core/assert.h"
@@ -68,11 +69,14 @@ std::optional<std::vector<nanoseconds>> IterationSeries::times(const Runner& run
 
 TimeSummary summary_of(std::vector<nanoseconds> times) {
   GRADHAUL_ASSERT(!times.empty(), "there is nothing to sum up");
+  std::vector<Duration> each;
+  for (const nanoseconds time : times) each.push_back(duration_of(time));
   std::sort(times.begin(), times.end());
   const nanoseconds sum = std::accumulate(times.begin(), times.end(), nanoseconds{});
   const auto count = static_cast<std::int64_t>(times.size());
   return {Duration{sum.count() * 1000 / count}, duration_of(times.front()),
-          duration_of(nearest_rank(times, 50)), duration_of(nearest_rank(times, 99))};
+          duration_of(nearest_rank(times, 50)), duration_of(nearest_rank(times, 99)),
+          std::move(each)};
 }
 
 }  // namespace gradhaul

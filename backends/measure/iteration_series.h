@@ -64,6 +64,7 @@ struct TimeSummary {
   Duration min;
   Duration p50;
   Duration p99;
+  std::vector<Duration> each;  // in the order given
 };
 TimeSummary summary_of(std::vector<std::chrono::nanoseconds> times);
 

@@ -31,7 +31,8 @@ ResultRow row_of(bool in_place, std::int64_t microseconds, std::int64_t wrong) {
                                 .iterations = 20,
                                 .min = Duration{90'000'000},
                                 .p50 = Duration{100'500'000},
-                                .p99 = Duration{12'345'000'000}};
+                                .p99 = Duration{12'345'000'000},
+                                .each = {Duration{12'345'000'000}, Duration{90'000'000}}};
   return row;
 }
 
@@ -97,6 +98,7 @@ TEST(MeasuredJson, HasTheShapeOfEveryResultFile) {
   EXPECT_EQ(row["min_us"], 90);
   EXPECT_EQ(row["p50_us"], 100.5);
   EXPECT_EQ(row["p99_us"], 12345);
+  EXPECT_EQ(row["times_us"], nlohmann::json({12345, 90}));
   EXPECT_EQ(row["iterations"], 20);
   EXPECT_TRUE(row["limited_by"].is_null());
   EXPECT_TRUE(json["failures"].empty());

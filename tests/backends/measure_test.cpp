@@ -243,6 +243,8 @@ TEST(TimeSummary, TakesPercentilesByTheNearestRank) {
   EXPECT_EQ(summary.p50, Duration{50'000});
   EXPECT_EQ(summary.p99, Duration{99'000});
   EXPECT_EQ(summary.mean, Duration{50'500});
+  EXPECT_EQ(summary_of({std::chrono::nanoseconds(9), std::chrono::nanoseconds(7)}).each,
+            (std::vector<Duration>{{9'000}, {7'000}}));
   const TimeSummary one = summary_of({std::chrono::nanoseconds(7)});
   EXPECT_EQ(one.p50, Duration{7'000});
   EXPECT_EQ(one.p99, Duration{7'000});

@@ -17,6 +17,7 @@ void expect_all_right(const nlohmann::json& result, std::size_t rows) {
     EXPECT_EQ(row["wrong"], 0) << row.dump();
     EXPECT_GT(row["time_us"], 0) << row.dump();
     EXPECT_EQ(row["min_us"], row["p99_us"]) << row.dump();  // of one iteration
+    EXPECT_EQ(row["times_us"], nlohmann::json::array({row["time_us"]})) << row.dump();
   }
 }
 
