@@ -95,6 +95,13 @@ bool is_unconnected(const std::string& state) {
   return state == "RST" || state == "RESET" || state == "INIT";
 }
 
+// A queue pair for datagrams connects to nobody: that of an IPoIB interface that is down stays in
+// RESET.
+bool connects(const HostQueuePair& pair) {
+  return pair.type != "UD" && pair.type != "SMI" && pair.type != "GSI" &&
+         !pair.type.starts_with("RAW_");
+}
+
 bool is_broken(const std::string& state) {
   return state == "ERR" || state == "SQER" || state == "SQE";
 }
@@ -119,7 +126,8 @@ void find_in_queue_pairs(const HostInventory& host, const HostInventory* earlier
   };
   std::map<Key, std::vector<const HostQueuePair*>> groups;
   for (const HostQueuePair& pair : host.queue_pairs) {
-    if (!is_unconnected(pair.state) && !is_broken(pair.state)) continue;
+    const bool stuck = is_unconnected(pair.state) && connects(pair);
+    if (!stuck && !is_broken(pair.state)) continue;
     groups[{pair.device, pair.state, pair.owner, was_there(earlier, pair)}].push_back(&pair);
   }
   for (const auto& [key, pairs] : groups) {
@@ -139,7 +147,7 @@ void find_in_queue_pairs(const HostInventory& host, const HostInventory* earlier
          broken
              ? "Look for the first error that its owner reported, and at the peer's."
              : "Look at the peer: has it started, and does it use the same GID type and network?",
-         "rdma res show qp"});
+         "rdma resource show qp"});
   }
 }
 

@@ -163,9 +163,13 @@ void list_rdma(const HostInventory& host, UnseenList& list) {
         "mlnx_qos -i INTERFACE; for a copied tree: mkdir DIR/dcb; dcb pfc show dev INTERFACE > "
         "DIR/dcb/INTERFACE");
   }
-  if (!host.rdma.empty() && !host.queue_pairs_shown) {
-    list.add("queue pairs, their states and owners", "/sys/kernel/debug/mlx5",
-             "no such folder, or not for this user", "root, mlx5 and debugfs; or rdma res show qp");
+  if (!host.queue_pairs_hidden.empty()) {
+    list.add(
+        "queue pairs of " + list_text(host.queue_pairs_hidden) + ", their states and owners",
+        "/rdma/qp",
+        host.queue_pairs_missing + "; nor are there debugging files of mlx5, or not for this user",
+        "Linux 4.16 or later; of mlx5, root and debugfs; for a copied tree: mkdir DIR/rdma; "
+        "rdma resource show qp > DIR/rdma/qp");
   }
 }
 

@@ -112,11 +112,12 @@ struct NumaNode {
 };
 
 struct HostQueuePair {
-  std::string device;  // PCI address
+  std::string device;  // "mlx5_0"; the PCI address where no RDMA device is known to be there
   std::string number;
-  std::string state;
-  std::string owner;  // "python3 (pid 4711)", "the kernel"
-  std::string file;
+  std::string type;   // "RC", "UD", as rdma(8) calls them; empty: not told
+  std::string state;  // "RESET", "INIT"; of mlx5's debugging files "RST"
+  std::string owner;  // "python3, pid 4711", "the kernel (ib_core)"; empty: not told
+  std::string file;   // that says so, or the command
 };
 
 // What NVIDIA's management library says of a GPU; nothing where it does not.
@@ -161,7 +162,8 @@ struct HostInventory {
   std::vector<RdmaDevice> rdma;
   std::vector<NetDevice> net;
   std::vector<HostQueuePair> queue_pairs;
-  bool queue_pairs_shown = false;
+  std::vector<std::string> queue_pairs_hidden;  // RDMA devices that tell of none of theirs
+  std::string queue_pairs_missing;              // why, where there are such
   std::vector<GpuState> gpu_states;
   std::string gpu_states_missing;  // why there are none, where there are NVIDIA's GPUs
   HostSettings settings;

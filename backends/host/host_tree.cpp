@@ -15,7 +15,6 @@
 namespace gradhaul {
 namespace {
 
-constexpr std::size_t kLongestText = 64 * 1024;
 constexpr std::size_t kMostNames = 4096;
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
@@ -160,10 +159,10 @@ FileText HostTree::read_bytes(const std::string& path, std::size_t most) const {
   return {ReadStatus::kRead, std::move(text)};
 }
 
-FileText HostTree::read(const std::string& path) const {
-  FileText found = read_bytes(path, kLongestText + 1);
+FileText HostTree::read(const std::string& path, std::size_t longest) const {
+  FileText found = read_bytes(path, longest + 1);
   if (!found.read()) return found;
-  if (found.text.size() > kLongestText || !is_printable(found.text)) {
+  if (found.text.size() > longest || !is_printable(found.text)) {
     return {ReadStatus::kUseless, ""};
   }
   found.text = std::string(trimmed(found.text));

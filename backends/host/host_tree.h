@@ -39,8 +39,8 @@ class HostTree {
   const std::string& root() const { return root_; }
   bool is_running_host() const { return root_.empty(); }
 
-  // A text file without the white space around it, at most 64 KiB.
-  FileText read(const std::string& path) const;
+  // A text file without the white space around it; a longer one is useless.
+  FileText read(const std::string& path, std::size_t longest = 64 * 1024) const;
   // At most `most` bytes, whatever they are.
   FileText read_bytes(const std::string& path, std::size_t most) const;
   // The same, the whole content being one number: decimal, or hexadecimal after 0x.

@@ -1,46 +1,23 @@
 #include "backends/host/priority_reader.h"
 
 #include <linux/dcbnl.h>
-#include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstring>
-#include <functional>
+
+#include "backends/host/netlink_attributes.h"
 
 namespace gradhaul {
 namespace {
 
-using Bytes8 = std::span<const std::byte>;
-
-constexpr std::size_t aligned(std::size_t length) { return (length + 3) & ~std::size_t{3}; }
-
-template <typename T>
-std::optional<T> beginning(Bytes8 bytes) {
-  if (bytes.size() < sizeof(T)) return std::nullopt;
-  T value;
-  std::memcpy(&value, bytes.data(), sizeof value);
-  return value;
-}
-
-// Each attribute of a list, whatever lengths it claims.
-void each_attribute(Bytes8 bytes, const std::function<void(int, Bytes8)>& visit) {
-  while (const auto header = beginning<nlattr>(bytes)) {
-    if (header->nla_len < sizeof(nlattr) || header->nla_len > bytes.size()) return;
-    visit(header->nla_type & NLA_TYPE_MASK,
-          bytes.subspan(sizeof(nlattr), header->nla_len - sizeof(nlattr)));
-    bytes = bytes.subspan(std::min(aligned(header->nla_len), bytes.size()));
-  }
-}
-
 std::vector<std::byte> question(const std::string& interface) {
   const std::size_t name_length = sizeof(nlattr) + interface.size() + 1;
-  std::vector<std::byte> message(NLMSG_HDRLEN + sizeof(dcbmsg) + aligned(name_length));
+  std::vector<std::byte> message(NLMSG_HDRLEN + sizeof(dcbmsg) + netlink_aligned(name_length));
   nlmsghdr header{};
   header.nlmsg_len = static_cast<std::uint32_t>(message.size());
   header.nlmsg_type = RTM_GETDCB;
@@ -71,12 +48,12 @@ std::optional<PortPriorities> ask_kernel(const std::string& interface) {
   if (length > 0) length = recv(asked, answer.data(), answer.size(), 0);
   close(asked);
   if (length <= 0) return std::nullopt;
-  return parse_dcb_answer(Bytes8(answer).first(static_cast<std::size_t>(length)));
+  return parse_dcb_answer(NetlinkBytes(answer).first(static_cast<std::size_t>(length)));
 }
 
-void read_applications(Bytes8 table, PortPriorities& priorities) {
-  each_attribute(table, [&](int type, Bytes8 value) {
-    const auto entry = beginning<dcb_app>(value);
+void read_applications(NetlinkBytes table, PortPriorities& priorities) {
+  each_netlink_attribute(table, [&](int type, NetlinkBytes value) {
+    const auto entry = netlink_beginning<dcb_app>(value);
     if (type != DCB_ATTR_IEEE_APP || !entry || entry->selector != IEEE_8021QAZ_APP_SEL_DSCP) return;
     if (entry->protocol < 64 && entry->priority < 8) {
       priorities.of_dscp[entry->protocol] = entry->priority;
@@ -87,18 +64,19 @@ void read_applications(Bytes8 table, PortPriorities& priorities) {
 }  // namespace
 
 std::optional<PortPriorities> parse_dcb_answer(std::span<const std::byte> message) {
-  const auto header = beginning<nlmsghdr>(message);
+  const auto header = netlink_beginning<nlmsghdr>(message);
   if (!header || header->nlmsg_type != RTM_GETDCB || header->nlmsg_len > message.size() ||
       header->nlmsg_len < NLMSG_HDRLEN + sizeof(dcbmsg)) {
     return std::nullopt;
   }
   std::optional<PortPriorities> priorities;
-  const Bytes8 attributes = message.first(header->nlmsg_len).subspan(NLMSG_HDRLEN + sizeof(dcbmsg));
-  each_attribute(attributes, [&](int type, Bytes8 of_ieee) {
+  const NetlinkBytes attributes =
+      message.first(header->nlmsg_len).subspan(NLMSG_HDRLEN + sizeof(dcbmsg));
+  each_netlink_attribute(attributes, [&](int type, NetlinkBytes of_ieee) {
     if (type != DCB_ATTR_IEEE) return;
     PortPriorities read;
     bool told = false;
-    each_attribute(of_ieee, [&](int kind, Bytes8 value) {
+    each_netlink_attribute(of_ieee, [&](int kind, NetlinkBytes value) {
       if (kind == DCB_ATTR_IEEE_APP_TABLE) read_applications(value, read);
       // Capabilities, then a bit for each priority.
       if (kind != DCB_ATTR_IEEE_PFC || value.size() < 2) return;

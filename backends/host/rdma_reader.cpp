@@ -9,7 +9,6 @@ namespace gradhaul {
 namespace {
 
 constexpr int kMostGids = 256;
-constexpr std::size_t kMostQueuePairs = 65536;
 constexpr const char* kNoGid = "0000:0000:0000:0000:0000:0000:0000:0000";
 
 // The number before the colon: "4: ACTIVE".
@@ -147,35 +146,6 @@ std::vector<NetDevice> read_net(const HostTree& tree, const std::vector<PciFunct
     devices.push_back(std::move(device));
   }
   return devices;
-}
-
-std::vector<HostQueuePair> read_queue_pairs(const HostTree& tree,
-                                            const std::vector<PciFunction>& functions,
-                                            bool& shown) {
-  std::vector<HostQueuePair> pairs;
-  shown = false;
-  for (const PciFunction& function : functions) {
-    const std::string folder = "/sys/kernel/debug/mlx5/" + function.address + "/QPs";
-    if (!tree.exists(folder)) continue;
-    shown = true;
-    for (const std::string& number : tree.list(folder)) {
-      HostQueuePair pair;
-      pair.device = function.address;
-      pair.number = number;
-      pair.file = folder + "/" + number + "/state";
-      pair.state = tree.read(pair.file).text;
-      if (pair.state.empty() || pairs.size() >= kMostQueuePairs) continue;
-      const auto pid = tree.number(folder + "/" + number + "/pid");
-      if (pid && *pid > 0) {
-        const std::string command = tree.read("/proc/" + std::to_string(*pid) + "/comm").text;
-        pair.owner = (command.empty() ? "" : command + ", ") + "pid " + std::to_string(*pid);
-      } else if (pid) {
-        pair.owner = "the kernel";
-      }
-      pairs.push_back(std::move(pair));
-    }
-  }
-  return pairs;
 }
 
 }  // namespace gradhaul

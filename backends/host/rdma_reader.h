@@ -15,8 +15,4 @@ std::vector<RdmaDevice> read_rdma(const HostTree& tree, const std::vector<PciFun
 // Those on PCI, bonds, and their members.
 std::vector<NetDevice> read_net(const HostTree& tree, const std::vector<PciFunction>& functions);
 
-// As far as the debugging files of the mlx5 driver show them, which root may read.
-std::vector<HostQueuePair> read_queue_pairs(const HostTree& tree,
-                                            const std::vector<PciFunction>& functions, bool& shown);
-
 }  // namespace gradhaul

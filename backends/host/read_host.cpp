@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/host/pci_reader.h"
+#include "backends/host/queue_pair_reader.h"
 #include "backends/host/rdma_reader.h"
 #include "backends/host/settings_reader.h"
 
@@ -36,7 +37,7 @@ HostInventory read_host(const HostTree& tree) {
     const bool counts = !function.virtual_function;
     if ((function.is_network() || !host.rdma_of(i).empty()) && counts) host.nics.push_back(i);
   }
-  host.queue_pairs = read_queue_pairs(tree, host.pci, host.queue_pairs_shown);
+  read_queue_pairs(tree, host);
   host.settings = read_settings(tree);
   return host;
 }

@@ -64,7 +64,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Machine{"hgx_b200", hgx_b200, 8, 8}, Machine{"pcie_server", pcie_server, 4, 1},
                     Machine{"dual_socket", dual_socket_good, 2, 1},
                     Machine{"workstation", workstation, 1, 1}, Machine{"amd_host", amd_host, 4, 4},
-                    Machine{"roce_bond", roce_bond, 2, 1}, Machine{"cloud_vm", cloud_vm, 8, 8},
+                    Machine{"roce_bond", roce_bond, 2, 1}, Machine{"broadcom", broadcom_host, 1, 1},
+                    Machine{"cloud_vm", cloud_vm, 8, 8},
                     Machine{"unprivileged", unprivileged, 8, 8}),
     [](const auto& each) { return std::string(each.param.name); });
 
@@ -425,7 +426,7 @@ const std::vector<Fault> kSystemFaults{
      [](SampleHost& host) { host.write("/proc/modules", "nvidia 1 0 - Live 0x0\n"); }},
     {"qp-stuck",
      kW,
-     {"0000:14:00.0"},
+     {"mlx5_0"},
      hgx_h100,
      [](SampleHost& host) {
        const std::string pair = "/sys/kernel/debug/mlx5/0000:14:00.0/QPs/0x1a2";
@@ -434,10 +435,29 @@ const std::vector<Fault> kSystemFaults{
      }},
     {"qp-error",
      kW,
-     {"0000:14:00.0"},
+     {"mlx5_0"},
      hgx_h100,
      [](SampleHost& host) {
        host.write("/sys/kernel/debug/mlx5/0000:14:00.0/QPs/0x1a2/state", "ERR\n");
+     }},
+    {"qp-stuck",
+     kW,
+     {"bnxt_re0"},
+     broadcom_host,
+     [](SampleHost& host) {
+       host.write("/rdma/qp",
+                  "link bnxt_re0/1 lqpn 1 type GSI state RTS sq-psn 0 comm [ib_core] \n"
+                  "link bnxt_re0/1 lqpn 1027 type RC state INIT sq-psn 0 path-mig-state MIGRATED "
+                  "pdn 4 pid 4711 comm python3 \n");
+     }},
+    {"qp-error",
+     kW,
+     {"bnxt_re0"},
+     broadcom_host,
+     [](SampleHost& host) {
+       host.write("/rdma/qp",
+                  "link bnxt_re0/1 lqpn 1027 rqpn 1040 type RC state ERR sq-psn 0 pid 4711 comm "
+                  "python3 \n");
      }},
     {"counter-symbol_error",
      kW,

@@ -9,6 +9,7 @@
 
 #include "backends/doctor/examine_host.h"
 #include "backends/host/priority_reader.h"
+#include "tests/backends/netlink_messages.h"
 #include "tests/backends/sample_machines.h"
 
 namespace gradhaul {
@@ -19,56 +20,33 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Pair;
 
-using Message = std::vector<std::byte>;
-
-void append(Message& message, const void* bytes, std::size_t length) {
-  const auto* at = static_cast<const std::byte*>(bytes);
-  message.insert(message.end(), at, at + length);
-  message.resize((message.size() + 3) / 4 * 4);
-}
-
-Message attribute(int type, const Message& value) {
-  nlattr header{};
-  header.nla_type = static_cast<std::uint16_t>(type);
-  header.nla_len = static_cast<std::uint16_t>(sizeof header + value.size());
-  Message bytes;
-  append(bytes, &header, sizeof header);
-  append(bytes, value.data(), value.size());
-  return bytes;
-}
-
-Message joined(const std::vector<Message>& parts) {
-  Message all;
-  for (const Message& part : parts) all.insert(all.end(), part.begin(), part.end());
-  return all;
-}
-
 // As net/dcb/dcbnl.c builds it: name, then the settings of IEEE 802.1Qaz.
-Message answer(unsigned pfc, const std::vector<dcb_app>& applications) {
+NetlinkMessage answer(unsigned pfc, const std::vector<dcb_app>& applications) {
   ieee_pfc flow{};
   flow.pfc_cap = 8;
   flow.pfc_en = static_cast<std::uint8_t>(pfc);
-  Message flow_bytes;
-  append(flow_bytes, &flow, sizeof flow);
-  Message table;
+  NetlinkMessage flow_bytes;
+  append_bytes(flow_bytes, &flow, sizeof flow);
+  NetlinkMessage table;
   for (const dcb_app& application : applications) {
-    Message entry(sizeof application);
+    NetlinkMessage entry(sizeof application);
     std::memcpy(entry.data(), &application, sizeof application);
-    table = joined({table, attribute(DCB_ATTR_IEEE_APP, entry)});
+    table = joined_messages({table, netlink_attribute(DCB_ATTR_IEEE_APP, entry)});
   }
-  const Message body =
-      joined({attribute(DCB_ATTR_IFNAME, Message(5)),
-              attribute(DCB_ATTR_IEEE, joined({attribute(DCB_ATTR_IEEE_PFC, flow_bytes),
-                                               attribute(DCB_ATTR_IEEE_APP_TABLE, table)}))});
+  const NetlinkMessage body = joined_messages(
+      {netlink_attribute(DCB_ATTR_IFNAME, NetlinkMessage(5)),
+       netlink_attribute(DCB_ATTR_IEEE,
+                         joined_messages({netlink_attribute(DCB_ATTR_IEEE_PFC, flow_bytes),
+                                          netlink_attribute(DCB_ATTR_IEEE_APP_TABLE, table)}))});
   nlmsghdr header{};
   header.nlmsg_type = RTM_GETDCB;
   header.nlmsg_len = static_cast<std::uint32_t>(sizeof header + sizeof(dcbmsg) + body.size());
   dcbmsg command{};
   command.cmd = DCB_CMD_IEEE_GET;
-  Message message;
-  append(message, &header, sizeof header);
-  append(message, &command, sizeof command);
-  return joined({message, body});
+  NetlinkMessage message;
+  append_bytes(message, &header, sizeof header);
+  append_bytes(message, &command, sizeof command);
+  return joined_messages({message, body});
 }
 
 const std::vector<dcb_app> kByDscp{{IEEE_8021QAZ_APP_SEL_DSCP, 3, 26},
@@ -83,22 +61,22 @@ TEST(Priorities, AreReadFromWhatTheKernelAnswers) {
   nlmsghdr refusal{};
   refusal.nlmsg_type = NLMSG_ERROR;
   refusal.nlmsg_len = sizeof refusal;
-  Message error;
-  append(error, &refusal, sizeof refusal);
+  NetlinkMessage error;
+  append_bytes(error, &refusal, sizeof refusal);
   EXPECT_FALSE(parse_dcb_answer(error));
   EXPECT_FALSE(parse_dcb_answer({}));
 }
 
 // Whatever comes, nothing beyond it is read: the sanitizers look on.
 TEST(Priorities, OfADamagedAnswerDoNoHarm) {
-  const Message whole = answer(0x08, kByDscp);
+  const NetlinkMessage whole = answer(0x08, kByDscp);
   for (std::size_t length = 0; length < whole.size(); ++length) {
-    const Message cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length));
+    const NetlinkMessage cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length));
     EXPECT_FALSE(parse_dcb_answer(cut)) << length;
   }
   for (std::size_t at = 0; at < whole.size(); ++at) {
     for (const int value : {0, 1, 0x7f, 0xff}) {
-      Message damaged = whole;
+      NetlinkMessage damaged = whole;
       damaged[at] = static_cast<std::byte>(value);
       const auto read = parse_dcb_answer(damaged);
       if (!read) continue;

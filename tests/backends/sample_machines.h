@@ -1,6 +1,6 @@
 #pragma once
 
-// Ten kinds of machines, after public descriptions of their layouts (user guides of DGX A100 and
+// Twelve kinds of machines, after public descriptions of their layouts (user guides of DGX A100 and
 // H100, `nvidia-smi topo -m` of PCIe servers and clouds, block diagrams of boards).
 
 #include <functional>
@@ -169,6 +169,26 @@ inline SampleHostPtr roce_bond() {
     host->link(member + "/master", bond);
     host->write(member + "/bonding_slave/mii_status", "up\n");
   }
+  return host;
+}
+
+// A NIC of Broadcom's, of whose queue pairs the kernel alone tells: those of a job that runs, and
+// those for datagrams that nobody uses at the moment.
+inline SampleHostPtr broadcom_host() {
+  auto host = std::make_unique<SampleHost>("broadcom_host");
+  host->processors("AuthenticAMD", 25, 0x11, 1);
+  const auto port = host->root_port(host->root_bus(0x20), host->at(0x20, 1), 0, kGen4);
+  const auto ports = host->pcie_switch(port, 0x21, 2, 0, kGen4);
+  host->pci(ports[0], host->at(0x23), nvidia(0x20b5, 0, kGen4));
+  const auto nic =
+      host->pci(ports[1], host->at(0x24), {0x020000, 0x14e4, 0x1750, 0, "bnxt_en", kGen4, 16, 0});
+  host->gids(host->rdma("bnxt_re0", nic, "Ethernet", "100 Gb/sec (4X EDR)"), "eth0", "0a00:0002");
+  host->netdev("eth0", nic, 100000);
+  host->write("/rdma/qp",
+              "link bnxt_re0/1 lqpn 1 type GSI state RTS sq-psn 0 comm [ib_core] \n"
+              "link bnxt_re0/- lqpn 9 type UD state RESET sq-psn 0 comm [ib_ipoib] \n"
+              "link bnxt_re0/1 lqpn 1027 rqpn 1040 type RC state RTS rq-psn 81 sq-psn 17 "
+              "path-mig-state MIGRATED pdn 4 pid 4711 comm python3 \n");
   return host;
 }
 
