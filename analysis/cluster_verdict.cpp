@@ -79,11 +79,12 @@ std::string cluster_verdict_text(const ClusterVerdict& verdict) {
   const std::size_t count = verdict.pairs.times.size();
   std::string text = fmt::format(
       "#\n# Between {} nodes over {}, beside {}; a time may be {} over the predicted one.\n"
-      "# Writes of {}, one way, and each way of both at once:\n"
+      "# Writes of {}{}, one way, and each way of both at once:\n"
       "# {:<27} {:>12} {:>12} {:>12}\n",
       verdict.pairs.nodes, verdict.pairs.backend, verdict.pairs.scenario,
-      percent_text(verdict.tolerance), bytes_text(verdict.pairs.settings.size), "", "one way",
-      "both ways", "predicted");
+      percent_text(verdict.tolerance), bytes_text(verdict.pairs.settings.size),
+      verdict.pairs.settings.gpu_memory ? " from GPU memory" : "", "", "one way", "both ways",
+      "predicted");
   std::size_t failed = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const bool pass = verdict.pair_passes(i);

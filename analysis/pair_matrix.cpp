@@ -47,6 +47,10 @@ std::string matrix_of_nic(const PairMatrix& matrix, int nic) {
   return text;
 }
 
+std::string memory_text(const PairMatrix& matrix) {
+  return matrix.settings.gpu_memory ? "GPU memory" : "host memory";
+}
+
 std::string summary_text(const PairMatrix& matrix) {
   const PairTime& worst = matrix.worst();
   std::vector<double> both;
@@ -136,9 +140,9 @@ const PairTime& PairMatrix::worst() const {
 
 std::string pair_matrix_text(const PairMatrix& matrix, const std::string& version) {
   std::string text = fmt::format(
-      "# gradhaul {}: pairs of {}, measured ({}): {} nodes, writes of {} from host memory to host "
-      "memory\n#\n",
-      version, matrix.scenario, matrix.backend, matrix.nodes, bytes_text(matrix.settings.size));
+      "# gradhaul {}: pairs of {}, measured ({}): {} nodes, writes of {} from {} to {}\n#\n",
+      version, matrix.scenario, matrix.backend, matrix.nodes, bytes_text(matrix.settings.size),
+      memory_text(matrix), memory_text(matrix));
   for (int nic = 0; nic < matrix.settings.nics; ++nic) text += matrix_of_nic(matrix, nic);
   text += summary_text(matrix);
   const std::vector<Suspect> suspects = suspects_of(matrix);
@@ -168,6 +172,7 @@ std::string pair_matrix_json(const PairMatrix& matrix, const std::string& versio
                {"backend", matrix.backend},
                {"nodes", matrix.nodes},
                {"nics", matrix.settings.nics},
+               {"memory", matrix.settings.gpu_memory ? "gpu" : "host"},
                {"size_bytes", matrix.settings.size.count},
                {"tolerance", matrix.tolerance},
                {"pairs", Json::array()},

@@ -58,11 +58,12 @@ std::string sentence_of(const Suspect& suspect);
 
 // One matrix for each NIC: GB/s from the node of the row to that of the column.
 std::string pair_matrix_text(const PairMatrix& matrix, const std::string& version);
-// Schema "gradhaul.pairs/1": kind "measured", version, scenario, backend, nodes, nics, size_bytes
-// (each way), tolerance; pairs (nic, from, to, one_way_us, one_way_GBps, both_ways_us,
-// both_ways_GBps of each way, repeats, predicted_us or null, ratio and both_ways_ratio of
-// predicted_us or null); median_GBps, upper_quartile_GBps, worst (nic, from, to, GBps); suspects
-// (kind, nic, node, other, leaf: null where it has none; both_ways, share, text); notes.
+// Schema "gradhaul.pairs/1": kind "measured", version, scenario, backend, nodes, nics, memory
+// ("host", "gpu": at both ends), size_bytes (each way), tolerance; pairs (nic, from, to,
+// one_way_us, one_way_GBps, both_ways_us, both_ways_GBps of each way, repeats, predicted_us or
+// null, ratio and both_ways_ratio of predicted_us or null); median_GBps, upper_quartile_GBps, worst
+// (nic, from, to, GBps); suspects (kind, nic, node, other, leaf: null where it has none; both_ways,
+// share, text); notes.
 std::string pair_matrix_json(const PairMatrix& matrix, const std::string& version);
 
 }  // namespace gradhaul

@@ -14,6 +14,7 @@ struct PairSettings {
   int nics = 1;  // of each node, one after the other
   Bytes size;    // written each way
   int slots = 8;
+  bool gpu_memory = false;  // at both ends: the GPUs' of the nodes' first ranks; else the host's
 };
 
 struct PairTime {

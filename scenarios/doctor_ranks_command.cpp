@@ -136,7 +136,7 @@ int examine(const DoctorRanksOptions& options, const CommandContext& context) {
   require_plain(plan);
   const bool speaks = plan.rank == 0;
   if (speaks) check_result_files({measure.json, ""});
-  plan.pairs = pair_settings(plan, measure.backend);
+  plan.pairs = pair_settings(plan, measure);
   const Rings rings = rings_of(plan, measure, context);
   for (const Scenario& ring : rings.scenarios) {
     plan.rings.push_back({ring.cluster, ring.communication, ring.workload});

@@ -99,7 +99,9 @@ Measurement measure_threads(const MeasureOptions& options, const MeasurePlan& pl
     if (rank == 0) mine.pair_times = &aside.pairs;
     if (rank == 0) mine.ring_times = &aside.rings;
     if (rank == 0) mine.calibrated = &aside.calibration;
-    Measurement measured = measure(mine, {exchange, endpoints, setup.memory()});
+    MemoryEndpointMaker for_host(place, exchange);
+    Measurement measured =
+        measure(mine, {exchange, endpoints, setup.memory(), setup.host_side(for_host)});
     measured.notes.insert(measured.notes.end(), setup.notes().begin(), setup.notes().end());
     if (rank == 0) result = std::move(measured);
   };
@@ -120,15 +122,6 @@ SocketAddress rendezvous_of(const MeasurePlan& plan) {
   problems.add({.source = "--rendezvous " + plan.rendezvous},
                "not HOST:PORT, as node7:4000, 10.0.0.7:4000 or [fe80::7]:4000");
   throw ConfigError(problems.sorted());
-}
-
-VerbsSettings usual_settings(const Communication& communication) {
-  VerbsSettings settings;
-  settings.timeout = communication.timeout;
-  settings.retry = communication.retry;
-  settings.rnr_timer = communication.rnr_timer;
-  settings.traffic_class = communication.traffic_class.value_or(settings.traffic_class);
-  return settings;
 }
 
 // Where the scenario says at which socket threads run, whatever they serve. Those that this thread
@@ -176,9 +169,11 @@ class ProcessRank {
     std::unique_ptr<EndpointMaker> network = make_endpoints(*exchange);
     const std::unique_ptr<EndpointMaker> for_gpu = make_gpu_endpoints(setup.gpu(), *network);
     EndpointMaker& maker = for_gpu ? *for_gpu : *network;
+    const std::unique_ptr<EndpointMaker> for_host = make_host_endpoints();
     NodeEndpointMaker endpoints(*exchange, maker, nodes_of_ranks(through_memory),
                                 setup.device_slots());
-    Measurement measured = measure(request, {*exchange, endpoints, setup.memory()});
+    Measurement measured = measure(request, {*exchange, endpoints, setup.memory(),
+                                             setup.host_side(for_host ? *for_host : *network)});
     measured.notes.insert(measured.notes.end(), endpoints.notes().begin(), endpoints.notes().end());
     if (setup.device_slots() != nullptr) wait_until_closed(*exchange, measured);
     progress.reset();
@@ -269,6 +264,12 @@ class ProcessRank {
     const auto device = [gpu]() -> const CudaDevice& { return gpu->device(); };
     if (verbs_ != nullptr) return std::make_unique<GpuVerbsEndpointMaker>(*verbs_, device);
     return std::make_unique<StagedEndpointMaker>(network, device, "sockets take host memory alone");
+  }
+
+  // Of host memory beside a GPU's; nothing: those of the network as they are.
+  std::unique_ptr<EndpointMaker> make_host_endpoints() const {
+    if (verbs_ == nullptr) return nullptr;
+    return std::make_unique<HostVerbsEndpointMaker>(*verbs_);
   }
 
   // Where they share no memory each is as good as alone.

@@ -136,7 +136,7 @@ int measure_scenario(const MeasureOptions& options, const CommandContext& contex
   const std::vector<std::vector<PlanWay>> weighed = choose_plans(plan);
   const bool speaks = plan.rank == 0;
   if (speaks) check_result_files({options.json, options.csv});
-  if (options.pairs) plan.pairs = pair_settings(plan, options.backend);
+  if (options.pairs) plan.pairs = pair_settings(plan, options);
   MeasuredAside aside;
   Measurement measurement = measure_with_backend(options, plan, aside);
   const std::vector<PairTime>& pairs = aside.pairs;

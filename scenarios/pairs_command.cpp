@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include "analysis/pair_matrix.h"
+#include "core/gpudirect.h"
 #include "core/ladder.h"
 #include "core/topology_size.h"
 #include "scenarios/exit_status.h"
+#include "scenarios/rank_memory_command.h"
 #include "scenarios/result_files_command.h"
 #include "sim/pair_write.h"
 #include "sim/sized_cluster.h"
@@ -15,6 +17,7 @@ namespace {
 
 void predict_pairs(const Cluster& cluster, const Communication& communication, PairMatrix& matrix) {
   const Fabric fabric(cluster);
+  const GpuDirectPairs gpudirect(cluster.node, communication.gpudirect);
   for (const PairTime& time : matrix.times) {
     PairWrite pair;
     pair.hop = {.source = time.from * cluster.ranks_per_node,
@@ -25,7 +28,10 @@ void predict_pairs(const Cluster& cluster, const Communication& communication, P
     pair.slice = std::min(pair.size, communication.slot_size);
     pair.slots = matrix.settings.slots;
     pair.blue_flame = communication.blue_flame;
-    pair.host_memory = true;
+    // By that NIC from the first GPU itself: no backend has another GPU hand it on.
+    pair.hop.staged_out = !gpudirect.of(0, time.nic).reads;
+    pair.hop.staged_in = !gpudirect.of(0, time.nic).writes;
+    pair.host_memory = !matrix.settings.gpu_memory;
     matrix.predicted.push_back(pair_write_time(fabric, cluster.ranks_per_node, pair));
   }
 }
@@ -43,7 +49,7 @@ void find_leaves(const Cluster& cluster, PairMatrix& matrix) {
 
 }  // namespace
 
-PairSettings pair_settings(const MeasurePlan& plan, const std::string& backend) {
+PairSettings pair_settings(const MeasurePlan& plan, const MeasureOptions& options) {
   const Scenario& scenario = plan.scenario;
   const Cluster& cluster = scenario.cluster;
   if (cluster.nodes < 2) {
@@ -53,7 +59,9 @@ PairSettings pair_settings(const MeasurePlan& plan, const std::string& backend) 
   PairSettings settings;
   // NCCL's profiles leave slots to the protocol that they choose; that is not used here.
   if (scenario.communication.slots > 0) settings.slots = scenario.communication.slots;
-  if (backend == "verbs") settings.nics = std::min(cluster.node.nic_count, placement.channels);
+  settings.gpu_memory = in_gpu_memory(options);
+  if (options.backend == "verbs")
+    settings.nics = std::min(cluster.node.nic_count, placement.channels);
   settings.size = carried_by_nic(cluster, placement, scenario.workload.collective,
                                  scenario.communication.algorithm, scenario.workload.sizes.back())
                       .step();

@@ -14,8 +14,9 @@
 namespace gradhaul {
 
 // What a NIC sends in a step of the scenario's collective, of its last size, is what is written;
-// by each NIC of a node over verbs, else by whatever leads there. Throws ConfigError: one node.
-PairSettings pair_settings(const MeasurePlan& plan, const std::string& backend);
+// by each NIC of a node over verbs, else by whatever leads there; from memory that the options
+// name. Throws ConfigError: one node.
+PairSettings pair_settings(const MeasurePlan& plan, const MeasureOptions& options);
 
 // With what the scenario predicts of each, and at which leaves they are.
 PairMatrix predicted_pairs(const MeasurePlan& plan, const PairSettings& settings,

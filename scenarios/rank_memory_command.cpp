@@ -49,6 +49,11 @@ RankMemorySetup::RankMemorySetup(const MeasureOptions& options, const MeasurePla
   memory_ = std::move(memory);
 }
 
+std::optional<HostSide> RankMemorySetup::host_side(EndpointMaker& endpoints) {
+  if (gpu_ == nullptr) return std::nullopt;
+  return HostSide{endpoints, beside_};
+}
+
 MemoryEndpointMaker::CopierMaker RankMemorySetup::copier() {
   if (gpu_ == nullptr) return {};
   return [this](std::size_t connections) {

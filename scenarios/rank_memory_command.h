@@ -3,12 +3,14 @@
 // Where a rank of a measure has its data: in the host's memory, or in a GPU's (--memory gpu).
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "backends/cpu/host_rank_memory.h"
 #include "backends/cuda/gpu_rank_memory.h"
 #include "backends/loopback/memory_endpoint.h"
+#include "backends/measure/measure.h"
 #include "backends/shared/device_slots.h"
 #include "scenarios/measure_plan.h"
 
@@ -34,6 +36,9 @@ class RankMemorySetup {
   DeviceSlots* device_slots() { return device_slots_.get(); }
   // What makes a loopback's copies; nothing: the CPU does.
   MemoryEndpointMaker::CopierMaker copier();
+  // Host memory beside a GPU's, joined by these endpoints, which outlive it; nothing where the host
+  // has the rank's data anyway.
+  std::optional<HostSide> host_side(EndpointMaker& endpoints);
   // What there is to say of this rank's memory.
   const std::vector<std::string>& notes() const { return notes_; }
 
@@ -42,6 +47,7 @@ class RankMemorySetup {
   std::unique_ptr<RankGpu> gpu_;
   std::unique_ptr<RankMemory> memory_;
   std::unique_ptr<DeviceSlots> device_slots_;
+  HostRankMemory beside_;  // empty until it is prepared
   std::vector<std::string> notes_;
 };
 

@@ -138,6 +138,15 @@ std::string read_setting(VerbsSettings& settings, const std::string& given) {
 
 }  // namespace
 
+VerbsSettings usual_settings(const Communication& communication) {
+  VerbsSettings settings;
+  settings.timeout = communication.timeout;
+  settings.retry = communication.retry;
+  settings.rnr_timer = communication.rnr_timer;
+  settings.traffic_class = communication.traffic_class.value_or(settings.traffic_class);
+  return settings;
+}
+
 VerbsSettings rdma_settings(const std::vector<std::string>& given, int rank,
                             VerbsSettings settings) {
   Problems problems;

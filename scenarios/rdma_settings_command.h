@@ -7,8 +7,12 @@
 #include <vector>
 
 #include "backends/verbs/verbs_settings.h"
+#include "core/communication.h"
 
 namespace gradhaul {
+
+// What the scenario says of how queue pairs are set up.
+VerbsSettings usual_settings(const Communication& communication);
 
 // Reads what was given onto the defaults; throws ConfigError with all that is wrong. In `devices`,
 // {rank} stands for this rank.

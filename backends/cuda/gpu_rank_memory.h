@@ -47,6 +47,7 @@ class GpuRankMemory final : public RankMemory {
   Reducer& reducer() override { return *reducer_; }
   bool poll(CompletionSink& sink) override { return reducer_->poll(sink); }
   bool busy() const override { return reducer_ && reducer_->busy(); }
+  bool on_gpu() const override { return true; }
   void write(BufferRef to, std::span<const std::byte> bytes) override;
   void read(BufferRef from, std::span<std::byte> bytes) override;
   std::vector<std::pair<std::string, std::string>> facts() const override;

@@ -46,4 +46,20 @@ class GpuVerbsEndpointMaker final : public EndpointMaker {
   std::optional<StagedEndpointMaker> staged_;
 };
 
+// Endpoints of the same devices for host memory, beside those for a GPU's.
+class HostVerbsEndpointMaker final : public EndpointMaker {
+ public:
+  explicit HostVerbsEndpointMaker(VerbsEndpointMaker& verbs)
+      : verbs_(verbs) {}  // which outlives it
+  // Throws what the verbs' maker throws.
+  std::unique_ptr<Endpoint> make(const EndpointRequest& request) override {
+    verbs_.reach(request, nullptr);
+    return verbs_.make(request);
+  }
+  CountedAtPorts port_counts() override { return verbs_.port_counts(); }
+
+ private:
+  VerbsEndpointMaker& verbs_;
+};
+
 }  // namespace gradhaul

@@ -47,11 +47,19 @@ struct MeasureRequest {
   const std::atomic<bool>* interrupted = nullptr;
 };
 
+// Host memory beside a GPU's, and what joins that: what the transport gives without the GPU. One
+// endpoint lives at a time, of these makers and the rank's own together.
+struct HostSide {
+  EndpointMaker& endpoints;
+  RankMemory& memory;
+};
+
 // What a rank holds for a run. All outlive it.
 struct RankResources {
   Exchange& exchange;
   EndpointMaker& endpoints;
   RankMemory& memory;
+  std::optional<HostSide> host{};  // where a GPU has the rank's data; for a ladder alone
 };
 
 // The same rows on every rank, but for what a rank that failed did not hear of any more. Never

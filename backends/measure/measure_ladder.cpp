@@ -33,9 +33,25 @@ CarriedBytes carried_by(const MeasureRequest& request, const Placement& placemen
                         request.communication.algorithm, size);
 }
 
+// Empty: it can be measured.
+std::string why_no_pair(Rung rung, const RankResources& rank) {
+  if (rung == Rung::kGpuPair) {
+    return rank.memory.on_gpu() ? "" : "ranks here have host memory alone (--memory host)";
+  }
+  return rank.memory.on_gpu() && !rank.host ? "ranks here have memory of GPUs alone" : "";
+}
+
+// From the memory that the rung says: the ranks' own, or that of the host beside a GPU's.
+HostSide side_of(Rung rung, const RankResources& rank) {
+  if (rung == Rung::kHostPair && rank.memory.on_gpu()) return *rank.host;
+  return {rank.endpoints, rank.memory};
+}
+
 // Between the first ranks of the first two nodes, as it is predicted.
 std::optional<LadderRow> measure_pair(const MeasureRequest& request, const RankResources& rank,
-                                      Bytes size, Bytes carried) {
+                                      Rung rung, Bytes size, Bytes carried) {
+  LadderRow row = rung_of_size(rung, size, carried, why_no_pair(rung, rank));
+  if (!row.missing.empty()) return row;
   WriteStreamSettings settings;
   settings.writes = {{.channel = 0, .source = 0, .destination = request.cluster.ranks_per_node}};
   settings.size = carried;
@@ -43,14 +59,14 @@ std::optional<LadderRow> measure_pair(const MeasureRequest& request, const RankR
   settings.slots = request.communication.slots;
   settings.queue_pairs = request.communication.queue_pairs;
   settings.timeout = request.timeout;
-  WriteStream stream(settings, rank.exchange, rank.endpoints, rank.memory);
+  const HostSide side = side_of(rung, rank);
+  WriteStream stream(settings, rank.exchange, side.endpoints, side.memory);
   const auto by_iteration = stream.times(request.series, request.interrupted);
   if (!by_iteration) return std::nullopt;
   std::vector<nanoseconds> times;
   for (const std::vector<nanoseconds>& iteration : *by_iteration) {
     times.push_back(*std::max_element(iteration.begin(), iteration.end()));
   }
-  LadderRow row = rung_of_size(Rung::kHostPair, size, carried);
   set_times(row, times);
   return row;
 }
@@ -78,10 +94,11 @@ std::optional<std::vector<LadderRow>> measure_rungs(const MeasureRequest& reques
   const Bytes carried = carried_by(request, placement, size).step();
   std::vector<LadderRow> rows{
       rung_of_size(Rung::kLink, size, carried, "no backend sees the wire alone")};
-  const auto pair = measure_pair(request, rank, size, carried);
-  if (!pair) return std::nullopt;
-  rows.push_back(*pair);
-  rows.push_back(rung_of_size(Rung::kGpuPair, size, carried, "ranks here have host memory alone"));
+  for (const Rung rung : {Rung::kHostPair, Rung::kGpuPair}) {
+    const auto pair = measure_pair(request, rank, rung, size, carried);
+    if (!pair) return std::nullopt;
+    rows.push_back(*pair);
+  }
   const auto step = measure_step(request, placement, rank, size, carried);
   if (!step) return std::nullopt;
   rows.push_back(*step);

@@ -50,6 +50,9 @@ class RankMemory {
   virtual void write(BufferRef to, std::span<const std::byte> bytes) = 0;
   virtual void read(BufferRef from, std::span<std::byte> bytes) = 0;
 
+  // Whether a GPU has the data.
+  virtual bool on_gpu() const { return false; }
+
   // For the `engine` of a measured result, in the place of a transport's of the same name. After a
   // prepare().
   virtual std::vector<std::pair<std::string, std::string>> facts() const { return {}; }

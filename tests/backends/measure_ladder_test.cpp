@@ -11,9 +11,12 @@
 
 #include "backends/bootstrap/thread_exchange.h"
 #include "backends/cpu/host_rank_memory.h"
+#include "backends/cuda/gpu_rank_memory.h"
+#include "backends/cuda/gpu_slot_copier.h"
 #include "backends/loopback/memory_endpoint.h"
 #include "backends/measure/half_row.h"
 #include "backends/measure/write_stream.h"
+#include "tests/fake_cuda/fake_cuda.h"
 
 namespace gradhaul {
 namespace {
@@ -91,6 +94,74 @@ TEST(MeasuredLadder, HasFiveRungsAndSaysWhichNobodyMeasures) {
       EXPECT_EQ(row.carried, Bytes{row.rung == Rung::kCollective ? 40'000 : 10'000});
     }
     EXPECT_EQ(measured.ladder[4].time, measured.rows[0].time);
+  });
+}
+
+// Counts what is made by it.
+class CountingMaker final : public EndpointMaker {
+ public:
+  explicit CountingMaker(EndpointMaker& inner) : inner_(inner) {}
+  std::unique_ptr<Endpoint> make(const EndpointRequest& request) override {
+    ++made;
+    return inner_.make(request);
+  }
+  int made = 0;
+
+ private:
+  EndpointMaker& inner_;
+};
+
+// Two ranks on one GPU; what `look` is told: how many endpoints were made for the GPU's memory, and
+// how many for the host's.
+void on_gpu_ranks(bool host_beside,
+                  const std::function<void(const Measurement&, int gpu, int host)>& look) {
+  const fake::FakeCuda cuda;
+  ThreadGroup group(2, 60s);
+  MemoryMeetingPlace place;
+  std::vector<std::thread> threads;
+  for (Rank rank = 0; rank < 2; ++rank) {
+    threads.emplace_back([&, rank] {
+      ThreadExchange exchange(group, rank);
+      RankGpu gpu(0, fake::FakeCuda::library(), fake::kernel_image());
+      GpuRankMemory memory(gpu);
+      MemoryEndpointMaker copying(place, exchange, [&gpu](std::size_t connections) {
+        return std::make_unique<GpuSlotCopier>(gpu.device(), connections);
+      });
+      MemoryEndpointMaker threads_alone(place, exchange);
+      CountingMaker of_gpu(copying);
+      CountingMaker of_host(threads_alone);
+      HostRankMemory beside;
+      RankResources resources{exchange, of_gpu, memory};
+      if (host_beside) resources.host.emplace(HostSide{of_host, beside});
+      const Measurement measured = measure(request_of(2, Collective::kAllReduce), resources);
+      look(measured, of_gpu.made, of_host.made);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(MeasuredLadder, WritesFromHostMemoryAndFromTheGpus) {
+  on_gpu_ranks(true, [](const Measurement& measured, int gpu, int host) {
+    EXPECT_THAT(measured.failures, IsEmpty());
+    ASSERT_THAT(measured.ladder, SizeIs(5));
+    for (const std::size_t rung : {1U, 2U, 3U, 4U}) {
+      EXPECT_THAT(measured.ladder[rung].missing, IsEmpty());
+      EXPECT_GT(measured.ladder[rung].time.ps, 0);
+    }
+    // The pair, the step, and both halves of the collective.
+    EXPECT_EQ(gpu, 4);
+    EXPECT_EQ(host, 1);
+    for (const ResultRow& row : measured.rows) EXPECT_EQ(row.measured->wrong, 0);
+  });
+}
+
+TEST(MeasuredLadder, LeavesOutHostMemoryWhereThereIsNoneBesideTheGpus) {
+  on_gpu_ranks(false, [](const Measurement& measured, int gpu, int host) {
+    ASSERT_THAT(measured.ladder, SizeIs(5));
+    EXPECT_EQ(measured.ladder[1].missing, "ranks here have memory of GPUs alone");
+    EXPECT_THAT(measured.ladder[2].missing, IsEmpty());
+    EXPECT_EQ(gpu, 4);
+    EXPECT_EQ(host, 0);
   });
 }
 

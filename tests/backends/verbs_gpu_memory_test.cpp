@@ -6,6 +6,7 @@
 
 #include <map>
 
+#include "backends/cpu/host_rank_memory.h"
 #include "backends/cuda/gpu_rank_memory.h"
 #include "backends/cuda/gpu_verbs_endpoint_maker.h"
 #include "backends/verbs/opened_verbs.h"
@@ -35,6 +36,16 @@ class GpuPair {
       ranks_.push_back(std::make_unique<OneRank>(*this, rank, nic, settings));
     }
     fake::for_ranks_at_once(2, [&](Rank rank) { at(rank).open(); });
+    at(0).gpu.device().make_current();
+  }
+
+  // Anew for host memory, or for the GPU's.
+  void open_again(bool host) {
+    for (const auto& rank : ranks_) rank->endpoint.reset();
+    fake::for_ranks_at_once(2, [&](Rank rank) {
+      at(rank).gpu.device().make_current();
+      host ? at(rank).open_host() : at(rank).open();
+    });
     at(0).gpu.device().make_current();
   }
 
@@ -97,12 +108,15 @@ class GpuPair {
                     std::make_unique<fake::FakeVerbs>(pair.fabric_, std::vector{own}), settings);
               }),
           maker(verbs, [this]() -> const CudaDevice& { return gpu.device(); }),
+          host_maker(verbs),
           seen(memory) {}
-    void open() {
+    void open() { open(maker, memory); }
+    void open_host() { open(host_maker, beside); }
+    void open(EndpointMaker& makes, RankMemory& in) {
       const bool sends = exchange.rank() == 0;
-      memory.prepare({.input = {1000}, .output = {1000}, .slots = kSlotSize * kSlots});
-      endpoint = maker.make({.connections = {{{0, 0, 1, 0}, sends, {}}},
-                             .memory = memory.regions(),
+      in.prepare({.input = {1000}, .output = {1000}, .slots = kSlotSize * kSlots});
+      endpoint = makes.make({.connections = {{{0, 0, 1, 0}, sends, {}}},
+                             .memory = in.regions(),
                              .slots = kSlots,
                              .slot_size = kSlotSize});
     }
@@ -111,6 +125,8 @@ class GpuPair {
     fake::MemoryExchange exchange;
     VerbsEndpointMaker verbs;
     GpuVerbsEndpointMaker maker;
+    HostVerbsEndpointMaker host_maker;
+    HostRankMemory beside;
     std::unique_ptr<Endpoint> endpoint;
     Arrivals seen;
   };
@@ -142,6 +158,18 @@ fake::FakeDeviceSpec nic_with_dma_buf() {
   fake::FakeDeviceSpec nic;
   nic.dma_buf_error = 0;
   return nic;
+}
+
+// As a ladder does: first from host memory, then from the GPU's, and so on.
+TEST(VerbsGpuMemory, LiesBesideHostMemoryOfTheSameNics) {
+  const fake::FakeCuda cuda("dmabuf=1");
+  GpuPair pair(nic_with_dma_buf());
+  EXPECT_EQ(pair.facts(0)["gpu_memory"], "dmabuf");
+  pair.open_again(true);
+  EXPECT_EQ(pair.facts(0).count("gpu_memory"), 0U);
+  pair.open_again(false);
+  EXPECT_EQ(pair.facts(0)["gpu_memory"], "dmabuf");
+  expect_writes_arrive(pair);
 }
 
 TEST(VerbsGpuMemory, IsReachedByADmaBufFirst) {

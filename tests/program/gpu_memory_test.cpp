@@ -169,6 +169,47 @@ TEST_F(GpuMemory, CalibratesReductionsAndCopies) {
   EXPECT_EQ(result["engine"]["memory"], "gpu");
 }
 
+TEST_F(GpuMemory, HasARungOfItsOwnInLadders) {
+  const FakeMachine machine("devices=2");
+  const std::string json = temporary_file("gpu_ladder.json");
+  for (const char* backend : {"loopback", "tcp"}) {
+    SCOPED_TRACE(backend);
+    const ProgramRun run =
+        measure_gpu(backend, {"workload.size=[12348B]"}, {"--ranks=2", "--ladder", "--json", json});
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_THAT(run.out, Not(HasSubstr("memory alone")));
+    const auto result = nlohmann::json::parse(text_of(json));
+    ASSERT_EQ(result["rows"].size(), 5U);
+    for (const std::size_t rung : {1U, 2U, 3U, 4U}) {
+      EXPECT_GT(result["rows"][rung]["time_us"], 0) << result["rows"][rung].dump();
+    }
+    EXPECT_EQ(result["rows"][1]["rung"], "host_pair");
+    EXPECT_EQ(result["rows"][2]["rung"], "gpu_pair");
+  }
+}
+
+TEST_F(GpuMemory, IsWrittenBetweenPairsAndPredictedSo) {
+  const FakeMachine machine("devices=2");
+  // An H100 of hgx-h100 below the same PCIe switch as its NIC; reads of it are answered later than
+  // those of host memory, or sooner: whichever, not as those.
+  double predicted[2] = {};
+  for (const bool gpu : {false, true}) {
+    const std::string json = temporary_file("gpu_pairs.json");
+    std::vector<std::string> options{
+        "--ranks=2", "--pairs", "--iterations=1", "--warmup=0", "--timeout=60s", "--json", json};
+    if (gpu) options.emplace_back("--memory=gpu");
+    const ProgramRun run =
+        run_program(measure("tcp", {"workload.size=[12348B]", "cluster.node=hgx-h100"}, options));
+    ASSERT_THAT(run.status, testing::AnyOf(0, 3)) << run.err;
+    const std::string memory = gpu ? "GPU memory" : "host memory";
+    EXPECT_THAT(run.out, HasSubstr("from " + memory + " to " + memory));
+    const auto result = nlohmann::json::parse(text_of(json));
+    EXPECT_EQ(result["memory"], gpu ? "gpu" : "host");
+    predicted[gpu ? 1 : 0] = result["pairs"][0]["predicted_us"];
+  }
+  EXPECT_NE(predicted[0], predicted[1]);
+}
+
 TEST_F(GpuMemory, TellsOfAKernelThatFails) {
   const FakeMachine machine("kernel_error=2");
   for (const char* backend : {"loopback", "tcp"}) {
