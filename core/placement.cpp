@@ -127,9 +127,9 @@ void add_load_notes(Placement& placement, const Cluster& cluster) {
   if (cluster.nodes == 1) return;
   const int nics = cluster.node.nic_count;
   if (placement.channels % nics != 0) {
-    placement.notes.push_back(std::to_string(placement.channels) +
-                              " channels are not a multiple of a node's " + std::to_string(nics) +
-                              " NICs, which are loaded unequally");
+    placement.model_notes.push_back(std::to_string(placement.channels) +
+                                    " channels are not a multiple of a node's " +
+                                    std::to_string(nics) + " NICs, which are loaded unequally");
   }
   const PcieDistances distances(cluster.node);
   int far = 0;
@@ -139,9 +139,9 @@ void add_load_notes(Placement& placement, const Cluster& cluster) {
     if (distances.gpu_to_nic(taking_part, nic) > distances.gpu_to_nic(nearest, nic)) ++far;
   }
   if (far > 0) {
-    placement.notes.push_back("the GPUs nearest to " + std::to_string(far) + " of a node's " +
-                              std::to_string(nics) +
-                              " NICs take no part; others use these NICs from farther away");
+    placement.model_notes.push_back("the GPUs nearest to " + std::to_string(far) + " of a node's " +
+                                    std::to_string(nics) +
+                                    " NICs take no part; others use these NICs from farther away");
   }
 }
 
@@ -149,7 +149,7 @@ void add_gpudirect(Placement& placement, const Cluster& cluster, GpuDirect setti
   if (cluster.nodes == 1) return;
   placement.gpudirect = GpuDirectPairs(cluster.node, setting);
   for (std::string& note : gpudirect_notes(cluster.node, setting, placement.ranks_per_node)) {
-    placement.notes.push_back(std::move(note));
+    placement.model_notes.push_back(std::move(note));
   }
 }
 
@@ -161,6 +161,12 @@ int channels_of(const Cluster& cluster, const Communication& communication) {
 }
 
 }  // namespace
+
+std::vector<std::string> all_notes(const Placement& placement) {
+  std::vector<std::string> notes = placement.notes;
+  notes.insert(notes.end(), placement.model_notes.begin(), placement.model_notes.end());
+  return notes;
+}
 
 Placement place(const Cluster& cluster, const Communication& communication, Collective collective) {
   const Pattern pattern = pattern_of(communication, collective);

@@ -63,7 +63,10 @@ struct Placement {
   // it begins in node 0 and visits a node's ranks in one go, beginning at the GPU by which the
   // channel enters the node; for a tree, in every node the same one near the channel's NIC.
   std::vector<std::vector<Rank>> rings;
-  std::vector<std::string> notes;  // what a user should know: a fallback taken, an uneven load
+  std::vector<std::string> notes;  // what a user should know of the rings: a fallback taken
+  // And of the cluster's GPUs and NICs, which are other ones where ranks are measured: an uneven
+  // load, what is staged.
+  std::vector<std::string> model_notes;
 
   // crossings[c]: the hops of rings[c] between nodes, by ascending source; empty where the
   // collective runs no ring.
@@ -79,6 +82,9 @@ struct Placement {
 // are permutations, one for all channels or one for each. Without `channels`, as many as there are
 // listed rings, or else as core/channel_count.h says.
 Placement place(const Cluster& cluster, const Communication& communication, Collective collective);
+
+// What a user should know of it where it is predicted.
+std::vector<std::string> all_notes(const Placement& placement);
 
 // How channel `channel` goes from `source` to `destination` under this placement of this cluster.
 Hop hop_between(const Placement& placement, const Cluster& cluster, int channel, Rank source,

@@ -59,7 +59,7 @@ bool check(const std::string& name, const CheckOptions& options, const CommandCo
     scenario = read_scenario(request);
   }
   if (good) text += fmt::format("{}: good\n", scenario.file);
-  for (const std::string& note : scenario.notes) {
+  for (const std::string& note : scenario.all_notes()) {
     text += fmt::format("{}: note: {}\n", scenario.file, note);
   }
   return good;

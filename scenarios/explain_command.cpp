@@ -113,7 +113,8 @@ class Explainer {
     request.interrupted = &interrupted_;
     Prediction prediction = predict(request);
     if (!prediction.failure.empty()) throw SimulationError(prediction.failure);
-    prediction.notes.insert(prediction.notes.begin(), scenario.notes.begin(), scenario.notes.end());
+    const std::vector<std::string> notes = scenario.all_notes();
+    prediction.notes.insert(prediction.notes.begin(), notes.begin(), notes.end());
     return prediction;
   }
 

@@ -37,14 +37,14 @@ void choose_priority(Scenario& scenario) {
   const std::optional<int> given = scenario.communication.traffic_class;
   if (network.pause.on && given && priority_of(*given) != network.pause.priority) {
     network.lossy_class = true;
-    scenario.notes.push_back(fmt::format(
+    scenario.model_notes.push_back(fmt::format(
         "traffic_class {} is DSCP {} and goes by priority {}, which nothing pauses: switches drop "
         "what their buffers cannot hold. The lossless priority is {}, traffic_class {} to {}.",
         *given, *given / 4, priority_of(*given), network.pause.priority,
         network.pause.priority * 32, network.pause.priority * 32 + 31));
   }
   if (headroom_is_short(network)) {
-    scenario.notes.push_back(fmt::format(
+    scenario.model_notes.push_back(fmt::format(
         "flow_control.headroom of {}B is less than the {}B that a port of {} needs over its "
         "longest cable: what comes after it has paused its peer may be dropped.",
         network.pause.headroom->count, needed_headroom(network).count, format_rate(network.link)));
@@ -91,7 +91,7 @@ void check_losses(MappingReader& reader, const Scenario& scenario) {
 void note_pacing(Scenario& scenario) {
   const bool packets = scenario.fidelity == Fidelity::kPacket;
   if (packets || !scenario.cluster.network.congestion.dcqcn) return;
-  scenario.notes.emplace_back(
+  scenario.model_notes.emplace_back(
       "congestion_control: dcqcn is taken to share links evenly at no cost, and times may be off "
       "by "
       "more than is said: only fidelity packet marks packets and slows senders down");

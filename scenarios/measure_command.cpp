@@ -36,6 +36,7 @@ bool meets_expectations(const Scenario& scenario, const Measurement& measurement
 }
 
 void complete_notes(const MeasurePlan& plan, Measurement& measurement) {
+  // Those of the model speak of a cluster that need not be this one.
   std::vector<std::string> notes = plan.scenario.notes;
   notes.insert(notes.end(), plan.notes.begin(), plan.notes.end());
   measurement.notes.insert(measurement.notes.begin(), notes.begin(), notes.end());

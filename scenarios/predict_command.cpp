@@ -132,7 +132,8 @@ int predict_scenario(const PredictOptions& options, const CommandContext& contex
 }  // namespace
 
 void complete_notes(const Scenario& scenario, Prediction& prediction) {
-  prediction.notes.insert(prediction.notes.begin(), scenario.notes.begin(), scenario.notes.end());
+  const std::vector<std::string> notes = scenario.all_notes();
+  prediction.notes.insert(prediction.notes.begin(), notes.begin(), notes.end());
   // What a job can have depends on where it is.
   if (!scenario.jobs.empty() || scenario.goal) return;
   const double bound = busbw_bound(scenario.cluster, scenario.workload.collective);

@@ -352,6 +352,12 @@ std::optional<TreeNode> changed_tree(const ScenarioRequest& request, const Libra
 
 }  // namespace
 
+std::vector<std::string> Scenario::all_notes() const {
+  std::vector<std::string> all = notes;
+  all.insert(all.end(), model_notes.begin(), model_notes.end());
+  return all;
+}
+
 PredictionRequest request_of(const Scenario& scenario) {
   PredictionRequest request;
   request.cluster = scenario.cluster;

@@ -41,8 +41,11 @@ struct Scenario {
   std::vector<ExpectedValue> expectations;
   std::vector<SweepAxis> axes;     // of its `vary`
   std::vector<std::string> notes;  // what a user should know about how it was read
+  // And about what is predicted of it, which need not hold where it is measured.
+  std::vector<std::string> model_notes;
   FilledValue filled;
 
+  std::vector<std::string> all_notes() const;
   // The filled-in scenario, for the result file.
   nlohmann::ordered_json effective() const { return json_of(filled); }
 };

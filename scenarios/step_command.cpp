@@ -24,7 +24,8 @@ int predict_training_step(const Scenario& scenario, PredictionRequest request,
     varied = add_uncertainty(scenario, options, context, *request.interrupted, result);
   }
   auto& notes = result.prediction.notes;
-  notes.insert(notes.begin(), scenario.notes.begin(), scenario.notes.end());
+  const std::vector<std::string> of_scenario = scenario.all_notes();
+  notes.insert(notes.begin(), of_scenario.begin(), of_scenario.end());
   const RunDescription run =
       describe_run(request.cluster, request.communication, scenario.name, context.version);
   const bool printed =

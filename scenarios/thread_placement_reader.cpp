@@ -40,7 +40,7 @@ void place_threads(Scenario& scenario) {
   const ThreadPlacement& threads = scenario.communication.threads;
   scenario.cluster.threads = threads;
   if (threads.at == At::kGpu || scenario.cluster.nodes < 2) return;
-  scenario.notes.push_back(fmt::format(
+  scenario.model_notes.push_back(fmt::format(
       "communication threads run {}: what they tell GPUs and NICs, and hear of them, crosses "
       "the link between sockets, and so does what is staged there.",
       threads.at == At::kOther

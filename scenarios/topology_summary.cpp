@@ -103,7 +103,7 @@ std::vector<std::string> topology_summary(const Scenario& scenario) {
   if (cluster.nodes > 1) lines.push_back(network_line(cluster));
   for (const Job& job : scenario.jobs) lines.push_back(job_line(cluster, job));
   if (!scenario.jobs.empty()) {
-    for (const std::string& note : scenario.notes) lines.push_back("note: " + note);
+    for (const std::string& note : scenario.all_notes()) lines.push_back("note: " + note);
     return lines;
   }
   const Placement placement = place(cluster, scenario.communication, scenario.workload.collective);
@@ -114,8 +114,8 @@ std::vector<std::string> topology_summary(const Scenario& scenario) {
   if (placement.rings.size() > kShownRings) {
     lines.push_back(fmt::format("… and {} more rings", placement.rings.size() - kShownRings));
   }
-  for (const std::string& note : scenario.notes) lines.push_back("note: " + note);
-  for (const std::string& note : placement.notes) lines.push_back("note: " + note);
+  for (const std::string& note : scenario.all_notes()) lines.push_back("note: " + note);
+  for (const std::string& note : all_notes(placement)) lines.push_back("note: " + note);
   return lines;
 }
 

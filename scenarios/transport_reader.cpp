@@ -126,7 +126,7 @@ void choose_transport(Scenario& scenario) {
   network.tcp = scenario.communication.tcp;
   network.mtu = network.mtu - tcp_share_of_mtu(network.kind);
   if (scenario.cluster.nodes < 2) return;
-  scenario.notes.push_back(fmt::format(
+  scenario.model_notes.push_back(fmt::format(
       "TCP {}with {}B in a packet: nothing is lost, and its congestion control is taken to share "
       "links evenly at no cost; windows are as large as they need to be.",
       network.kind == NetworkKind::kInfiniband ? "over InfiniBand (IPoIB) " : "",

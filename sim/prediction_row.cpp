@@ -11,7 +11,7 @@ Bytes whole_elements(const PredictionRequest& request, Bytes size) {
 void show_placement(const Placement& placement, Prediction& prediction) {
   prediction.channels = placement.channels;
   prediction.rings = placement.rings;
-  prediction.notes = placement.notes;
+  prediction.notes = all_notes(placement);
 }
 
 ResultRow prediction_row(const PredictionRequest& request, int channels, Bytes size) {

@@ -80,7 +80,7 @@ void add_notes(const TaskWorld& world, std::vector<std::string>& notes) {
   for (const TaskWiring& wiring : world.plan().wirings) {
     const auto& name =
         world.graph().communicators[static_cast<std::size_t>(wiring.communicator)].name;
-    for (const std::string& note : wiring.placed.placement.notes) {
+    for (const std::string& note : all_notes(wiring.placed.placement)) {
       notes.push_back(name.empty() ? note : name + ": " + note);
     }
   }

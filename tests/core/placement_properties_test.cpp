@@ -149,7 +149,7 @@ TEST(PlacementProperties, NicsReadAndWriteGpusNearThem) {
           ASSERT_TRUE(is_near(hop.relay_gpu)) << words(tried);
         }
         // Without a fallback, balanced rings leave beside the NIC as well.
-        if (tried.order == RingOrder::kBalanced && placement.notes.empty()) {
+        if (tried.order == RingOrder::kBalanced && all_notes(placement).empty()) {
           ASSERT_TRUE(source_near) << words(tried);
         }
       }

@@ -109,8 +109,9 @@ TEST(Placement, OneGpuANodeDealsChannelsOverAllNics) {
     EXPECT_EQ(placement.rings[channel], (Ring{0, 1, 2}));
     EXPECT_EQ(hop_between(placement, cluster, channel, 2, 0), (Hop{2, 0, channel, channel, -1}));
   }
-  ASSERT_EQ(placement.notes.size(), 1U);
-  EXPECT_EQ(placement.notes[0],
+  EXPECT_TRUE(placement.notes.empty());  // of the rings
+  ASSERT_EQ(placement.model_notes.size(), 1U);
+  EXPECT_EQ(placement.model_notes[0],
             "the GPUs nearest to 7 of a node's 8 NICs take no part; others use these NICs from "
             "farther away");
 }
@@ -129,12 +130,13 @@ TEST(Placement, NotesSayWhereChannelsAreUneven) {
   const Cluster cluster = samples::cluster_of(samples::hgx_h100(), 2);
   const Placement placement =
       place(cluster, with(RingOrder::kBalanced, 12), Collective::kAllReduce);
-  ASSERT_EQ(placement.notes.size(), 1U);
-  EXPECT_EQ(placement.notes[0],
+  EXPECT_TRUE(placement.notes.empty());  // of the rings
+  ASSERT_EQ(placement.model_notes.size(), 1U);
+  EXPECT_EQ(placement.model_notes[0],
             "12 channels are not a multiple of a node's 8 NICs, which are loaded unequally");
   EXPECT_TRUE(place(samples::cluster_of(samples::hgx_h100(), 1), with(RingOrder::kBalanced, 3),
                     Collective::kAllReduce)
-                  .notes.empty());
+                  .model_notes.empty());
 }
 
 TEST(Placement, ListedRingsLeaveByTheChannelsNic) {

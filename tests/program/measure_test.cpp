@@ -167,5 +167,27 @@ TEST(Measure, RunsUnderMpirun) {
   EXPECT_EQ(said.find("# gradhaul"), said.rfind("# gradhaul")) << "more than one rank speaks";
 }
 
+// A host with one socket and one NIC, if any: what holds of the scenario's servers alone is not
+// told.
+TEST(MeasuredNotes, AreNoneOfTheModel) {
+  const std::vector<std::string> settings{"workload.size=[11B]", "cluster.node=hgx-h100",
+                                          "cluster.ranks_per_node=1",
+                                          "communication.thread_placement=socket0"};
+  const auto far = testing::AnyOf(HasSubstr("take no part"), HasSubstr("between sockets"));
+  const ProgramRun predicted = run_program([&] {
+    std::vector<std::string> arguments = measure("tcp", settings, {});
+    arguments[0] = "predict";
+    arguments.erase(arguments.begin() + 2, arguments.begin() + 4);  // --backend tcp
+    return arguments;
+  }());
+  ASSERT_EQ(predicted.status, 0) << predicted.err;
+  EXPECT_THAT(predicted.out, AllOf(HasSubstr("take no part"), HasSubstr("between sockets")));
+  const nlohmann::json notes = measured("tcp", 2, settings)["notes"];
+  EXPECT_THAT(notes.dump(), testing::Not(far));
+  // What was run is told.
+  EXPECT_THAT(notes.dump(), AllOf(HasSubstr("2 ranks, one a node"),
+                                  HasSubstr("size 11B is rounded down to 8 bytes")));
+}
+
 }  // namespace
 }  // namespace gradhaul

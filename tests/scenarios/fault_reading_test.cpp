@@ -81,7 +81,7 @@ TEST(CongestionControl, IsOfPacketsAndOtherwiseNoted) {
     return good(kFaulty, {"cluster.faults=[]", "cluster.network=roce-rails",
                           std::string("cluster.network.congestion_control=") + control,
                           std::string("simulation.fidelity=") + fidelity})
-        .notes;
+        .model_notes;
   };
   const auto told = testing::Contains(testing::HasSubstr("dcqcn is taken to share"));
   EXPECT_THAT(notes("dcqcn", "flow"), told);

@@ -193,7 +193,7 @@ cluster:
   faults: []
 simulation:
 )");
-  EXPECT_THAT(scenario.notes, IsEmpty());
+  EXPECT_THAT(scenario.all_notes(), IsEmpty());
 }
 
 TEST(Scenario, ListedRingsAreOneOrOneForEachChannel) {

@@ -35,7 +35,7 @@ TEST(Transport, TcpPassesTheHost) {
   EXPECT_EQ(scenario.communication.gpudirect, GpuDirect::kOff);
   EXPECT_EQ(scenario.cluster.network.tcp, TcpSettings{});
   EXPECT_EQ(scenario.cluster.network.tcp, scenario.communication.tcp);
-  EXPECT_THAT(scenario.notes, Contains(HasSubstr("8948B in a packet")));
+  EXPECT_THAT(scenario.model_notes, Contains(HasSubstr("8948B in a packet")));
   EXPECT_FALSE(good(kSmallScenario).cluster.network.tcp);
 }
 
