@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "analysis/engine_facts.h"
 #include "analysis/quantity_text.h"
 
 namespace gradhaul {
@@ -77,7 +78,7 @@ std::string calibration_json(const CalibrationRecord& record, const std::string&
                {"engine", Json::object()},
                {"samples", Json::array()},
                {"notes", record.notes}};
-  for (const auto& [name, value] : record.found.facts) json["engine"][name] = value;
+  add_facts(record.found.facts, json["engine"]);
   for (std::size_t i = 0; i < record.found.samples.size(); ++i) {
     const CalibrationSample& sample = record.found.samples[i];
     const auto modelled = i < record.modelled.size() ? record.modelled[i] : std::nullopt;

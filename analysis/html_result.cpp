@@ -131,7 +131,10 @@ std::string made_section(const ReportedFile& file, const StoredResult& result) {
       {"to make it again", result.predicted ? "gradhaul predict " + shell_word(file.name) : ""}};
   for (const auto& [key, value] : file.content.at("engine").items()) {
     if (key == "version") continue;
-    terms.emplace_back(key, value.is_string() ? value.get<std::string>() : value.dump());
+    // Of several NICs there is a list.
+    for (const Json& one : value.is_array() ? value : Json::array({value})) {
+      terms.emplace_back(key, one.is_string() ? one.get<std::string>() : one.dump());
+    }
   }
   return html_heading("How it was made") + html_terms(terms) +
          html_heading("The scenario, with every default filled in") +

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "analysis/csv_field.h"
+#include "analysis/engine_facts.h"
 #include "analysis/input_error.h"
 #include "analysis/json_text.h"
 #include "analysis/quantity_text.h"
@@ -123,7 +124,7 @@ std::string ladder_json_text(const Ladder& ladder, const std::string& version) {
                       {"sha256", ladder.scenario.sha256},
                       {"effective", ladder.scenario.effective}};
   json["engine"] = Json::object();
-  for (const auto& [key, value] : ladder.engine) json["engine"][key] = value;
+  add_facts(ladder.engine, json["engine"]);
   json["rows"] = Json::array();
   for (std::size_t i = 0; i < ladder.rows.size(); ++i) {
     json["rows"].push_back(row_json(ladder.rows, i));

@@ -3,7 +3,7 @@
 // Ladders (core/ladder.h) as files, schema "gradhaul.ladder/1":
 //
 //   schema, kind ("predicted" | "measured"), version, scenario {name, file, sha256, effective},
-//   engine: {fidelity, seed} of a prediction, {backend, FACT: …} of a measurement
+//   engine: {fidelity, seed} of a prediction, {backend, FACT: …} of a measurement (engine_facts.h)
 //   rows: from below, size after size:
 //     rung           "link" | "host_pair" | "gpu_pair" | "ring_step" | "collective"
 //     size_bytes     of the collective's message

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "analysis/company_text.h"
+#include "analysis/engine_facts.h"
 #include "analysis/quantity_text.h"
 #include "analysis/report.h"
 #include "analysis/time_parts.h"
@@ -231,7 +232,7 @@ Json result_json(const Measurement& measurement, const ScenarioRecord& scenario,
   result["kind"] = "measured";
   result["scenario"] = scenario_json(scenario);
   result["engine"] = {{"version", version}, {"backend", measurement.backend}};
-  for (const auto& [name, value] : measurement.facts) result["engine"][name] = value;
+  add_facts(measurement.facts, result["engine"]);
   result["placement"] = {{"channels", measurement.channels}, {"rings", measurement.rings}};
   result["rows"] = list_json(measurement.rows, measured_row_json);
   result["resources"] = Json::array();

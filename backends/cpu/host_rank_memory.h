@@ -40,6 +40,7 @@ class HostRankMemory final : public RankMemory {
   bool poll(CompletionSink& sink) override { return reducer_->complete_one_of_each(sink); }
   void write(BufferRef to, std::span<const std::byte> bytes) override;
   void read(BufferRef from, std::span<std::byte> bytes) override;
+  RunFacts facts() const override { return {{"memory", "host"}}; }
 
  private:
   HostPages input_;

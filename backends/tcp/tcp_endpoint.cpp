@@ -102,9 +102,7 @@ void TcpEndpoint::wait(std::chrono::microseconds most) {
 }
 
 std::vector<std::pair<std::string, std::string>> TcpEndpoint::facts() const {
-  return {{"device", "sockets"},
-          {"sockets_per_connection", std::to_string(queue_pairs_)},
-          {"memory", "host"}};
+  return {{"device", "sockets"}, {"sockets_per_connection", std::to_string(queue_pairs_)}};
 }
 
 void TcpEndpoint::watch(std::size_t place, bool for_writing) {

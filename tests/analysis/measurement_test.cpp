@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "analysis/calibration_report.h"
 #include "analysis/report.h"
 #include "analysis/result_csv.h"
 #include "analysis/result_json.h"
@@ -102,6 +103,23 @@ TEST(MeasuredJson, HasTheShapeOfEveryResultFile) {
   EXPECT_EQ(row["iterations"], 20);
   EXPECT_TRUE(row["limited_by"].is_null());
   EXPECT_TRUE(json["failures"].empty());
+}
+
+// What each of three NICs says, in the order of the NICs; what they have in common stands once.
+TEST(MeasuredJson, ListsWhatEachOfSeveralNicsSays) {
+  Measurement measured = measurement();
+  measured.facts = {{"device", "rxe0:1"}, {"gid", "1"},      {"device", "rxe1:1"},
+                    {"gid", "3"},         {"mtu", "1024"},   {"device", "rxe2:1"},
+                    {"gid", "3"},         {"memory", "host"}};
+  const nlohmann::ordered_json result = result_json(measured, {"quick", "q.yaml", "00", {}}, "1");
+  EXPECT_EQ(result["engine"].dump(),
+            R"({"version":"1","backend":"tcp","device":["rxe0:1","rxe1:1","rxe2:1"],)"
+            R"("gid":["1","3","3"],"mtu":"1024","memory":"host"})");
+  CalibrationRecord record;
+  record.found.facts = measured.facts;
+  const auto json = nlohmann::json::parse(calibration_json(record, "1"));
+  EXPECT_EQ(json["engine"]["device"].dump(), R"(["rxe0:1","rxe1:1","rxe2:1"])");
+  EXPECT_EQ(json["engine"]["mtu"], "1024");
 }
 
 TEST(MeasuredCsv, HasColumnsOfItsOwnAtTheEnd) {
