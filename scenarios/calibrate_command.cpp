@@ -11,14 +11,15 @@
 #include "analysis/calibration_report.h"
 #include "analysis/quantity_text.h"
 #include "analysis/write_file_whole.h"
+#include "backends/measure/calibrate.h"
 #include "scenarios/calibrated_device.h"
 #include "scenarios/exit_status.h"
 #include "scenarios/guarded_command.h"
 #include "scenarios/measure_backends_command.h"
 #include "scenarios/measure_plan.h"
 #include "scenarios/quantity.h"
-#include "sim/idle_connection.h"
-#include "sim/pair_write.h"
+#include "scenarios/rank_memory_command.h"
+#include "sim/calibration_model.h"
 
 namespace gradhaul {
 namespace {
@@ -89,49 +90,6 @@ std::string host_name() {
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "an unnamed host";
 }
 
-// As calibrated_scenario_text() has it.
-Cluster cluster_of(const CalibratedDevice& nic, const CalibratedDevice& gpu) {
-  Cluster cluster;
-  cluster.nodes = 2;
-  cluster.node.nic = nic_model_of(nic);
-  cluster.node.gpu = gpu_model_of(gpu);
-  cluster.node.root_complex.latency = cluster.node.host_memory_latency = {};
-  cluster.node.socket_link.latency = {};
-  cluster.network.kind = NetworkKind::kIdeal;
-  cluster.network.link = cluster.node.nic.rate;
-  cluster.network.node_cable_metres = cluster.network.spine_cable_metres = 0;
-  cluster.network.switch_latency = cluster.network.credit_return = {};
-  cluster.network.vl_buffer = {};
-  return cluster;
-}
-
-// What the model makes of single writes and of streams, told the values; of other samples nothing.
-std::vector<std::optional<Duration>> modelled(const Calibration& found, const Cluster& cluster) {
-  constexpr std::int64_t kStream = 64;
-  const Fabric fabric(cluster);
-  PairWrite pair;
-  pair.hop = {.source = 0, .destination = 1, .source_nic = 0, .destination_nic = 0};
-  pair.host_memory = true;
-  std::vector<std::optional<Duration>> times;
-  for (const CalibrationSample& sample : found.samples) {
-    std::optional<Duration>& time = times.emplace_back();
-    pair.slice = sample.size;
-    if (sample.kind == CalibrationKind::kLatency) {
-      Hop hop = pair.hop;
-      hop.relay_gpu = -1;
-      hop.staged_out = hop.staged_in = true;
-      time = Duration{IdleConnection(fabric, 1, hop, Protocol::kSimple, {},
-                                     {.kernels = false, .host_memory = true})
-                          .send(sample.size)};
-    } else if (sample.kind == CalibrationKind::kBandwidth) {
-      pair.size = sample.size * kStream;
-      pair.slots = sample.depth;
-      time = Duration{pair_write_time(fabric, 1, pair).ps / kStream};
-    }
-  }
-  return times;
-}
-
 // Letters, digits, dots and dashes of a file's name.
 std::string stem_of(const std::string& path) {
   std::string name = std::filesystem::path(path).stem().string();
@@ -141,13 +99,32 @@ std::string stem_of(const std::string& path) {
   return name.empty() ? "calibrated" : name;
 }
 
-std::string registration_note(const std::vector<CalibratedValue>& registration) {
-  std::string text = "to register memory takes";
-  for (const CalibratedValue& value : registration) {
-    text += fmt::format(" {}{}", duration_text({value.value}),
-                        value.key == "registration_base" ? " and" : " for each 4 KiB");
+std::string note_of(const CalibratedValue& value) {
+  return fmt::format("communication.{}={} ({} to {}): {}", value.key, duration_text({value.value}),
+                     duration_text({value.low}), duration_text({value.high}), value.source);
+}
+
+// 0 where there is none.
+Duration step_of(const std::vector<CalibratedValue>& values) {
+  for (const CalibratedValue& value : values) {
+    if (value.key == "thread_step") return {value.value};
   }
-  return text;
+  return {};
+}
+
+// What the threads of ranks do of a ring beside their writes, and what they register.
+std::vector<CalibratedValue> calibrated_communication(const Calibration& found,
+                                                      const CalibrationModel& model,
+                                                      bool gpu_memory) {
+  std::vector<CalibratedValue> values;
+  if (auto step = calibrated_thread_step(
+          found, [&](Duration thread_step) { return model.slice_time(found, thread_step); })) {
+    values.push_back(std::move(*step));
+  }
+  // Only memory of the host is ever registered here.
+  if (gpu_memory) return values;
+  for (CalibratedValue& value : calibrated_registration(found)) values.push_back(std::move(value));
+  return values;
 }
 
 bool write_files(const CalibrateOptions& options, const MeasurePlan& plan,
@@ -162,7 +139,8 @@ bool write_files(const CalibrateOptions& options, const MeasurePlan& plan,
     if (!path.empty()) write_file_whole(path, text);
   };
   try {
-    write(options.nic, device_file_text(calibrated.nic, origin, options.base));
+    write(options.nic, device_file_text(calibrated.nic, origin, options.base) +
+                           communication_comment(calibrated.communication));
     write(options.gpu, device_file_text(calibrated.gpu, origin, options.gpu_base));
     write(options.scenario, calibrated_scenario_text(cluster, origin));
     write(options.measure.json, calibration_json(record, context.version));
@@ -177,17 +155,22 @@ int tell(const CalibrateOptions& options, const MeasurePlan& plan, const Measure
          Calibration found, const CommandContext& context) {
   CalibratedCluster calibrated;
   calibrated.nic = calibrated_nic(found);
-  calibrated.gpu = calibrated_gpu(found);
-  calibrated.registration = calibrated_registration(found);
+  const bool gpu_memory = in_gpu_memory(options.measure);
+  calibrated.gpu = calibrated_gpu(found, gpu_memory);
+  const CalibrationModel model(calibrated_cluster(calibrated.nic, calibrated.gpu, plan.ranks),
+                               gpu_memory,
+                               {plan.scenario.communication.slots, plan.scenario.workload.datatype,
+                                ring_slices(*plan.calibration)});
+  calibrated.communication = calibrated_communication(found, model, gpu_memory);
   CalibrationRecord record;
   record.date = date_now();
   record.host = host_name();
   record.backend = options.measure.backend;
-  record.modelled = modelled(found, cluster_of(calibrated.nic, calibrated.gpu));
+  record.modelled = model.times(found, step_of(calibrated.communication));
   record.notes = measurement.notes;
   record.found = std::move(found);
-  if (!calibrated.registration.empty()) {
-    record.notes.push_back(registration_note(calibrated.registration));
+  for (const CalibratedValue& value : calibrated.communication) {
+    record.notes.push_back(note_of(value));
   }
   const bool printed = print(calibration_text(record, context.version));
   if (!printed) complain("standard output could not be written");

@@ -108,19 +108,33 @@ std::string text_of(const CalibratedValue& value, std::int64_t number) {
 }
 
 // Lines of a mapping, indented so far.
-std::string mapping_text(const CalibratedDevice& device, const std::string& indent) {
-  std::string text = indent + "kind: " + device.kind + "\n";
+std::string values_text(const std::vector<CalibratedValue>& values, const std::string& indent) {
+  std::string text;
   std::string ranges;
   std::string sources;
-  for (const CalibratedValue& value : device.values) {
+  for (const CalibratedValue& value : values) {
     text += fmt::format("{}{}: {}\n", indent, value.key, text_of(value, value.value));
     ranges += fmt::format("{}{}: [{}, {}]", ranges.empty() ? "" : ", ", value.key,
                           text_of(value, value.low), text_of(value, value.high));
     sources += fmt::format("{}  {}: \"{}\"\n", indent, value.key, value.source);
   }
-  if (device.values.empty()) return text;
+  if (values.empty()) return text;
   return text +
          fmt::format("{0}estimates:\n{0}  {{{1}}}\n{0}sources:\n{2}", indent, ranges, sources);
+}
+
+std::string mapping_text(const CalibratedDevice& device, const std::string& indent) {
+  return indent + "kind: " + device.kind + "\n" + values_text(device.values, indent);
+}
+
+// Below `communication`.
+std::string communication_text(const std::vector<CalibratedValue>& values) {
+  const bool registers =
+      std::any_of(values.begin(), values.end(),
+                  [](const CalibratedValue& value) { return value.key == "registration_page"; });
+  return (registers ? "  page_size: " + format_bytes({kPage}) + "  # of what was registered\n"
+                    : "") +
+         values_text(values, "  ");
 }
 
 // A name of a host may hold anything.
@@ -139,6 +153,17 @@ std::string head_text(const CalibrationOrigin& origin, const std::string& base =
          "# Each value is a median; between its `estimates` lie eight of ten repetitions. What is\n"
          "# not here was not measured, and is " +
          (base.empty() ? "left to its default.\n" : "the base's.\n");
+}
+
+// The longest step with which a slice takes no longer than that, to a ten-thousandth of it.
+Duration step_for(Duration time, const std::function<Duration(Duration)>& slice_time) {
+  std::int64_t least = 0;
+  std::int64_t most = time.ps;  // a slice takes several
+  while (most - least > std::max<std::int64_t>(most / 10'000, 1)) {
+    const std::int64_t middle = least + (most - least) / 2;
+    (slice_time({middle}) > time ? most : least) = middle;
+  }
+  return {least};
 }
 
 const CalibratedValue* find(const CalibratedDevice& device, const std::string& key) {
@@ -162,24 +187,40 @@ CalibratedDevice calibrated_nic(const Calibration& found) {
   return nic;
 }
 
-CalibratedDevice calibrated_gpu(const Calibration& found) {
+CalibratedDevice calibrated_gpu(const Calibration& found, bool gpu_memory) {
   CalibratedDevice gpu{"gpu", {}};
+  const char* const by = gpu_memory ? "by the GPU" : "by one thread";
   if (const Samples sums = samples_of(found, CalibrationKind::kReduce); !sums.empty()) {
     const CalibrationSample& sample = *sums.back();
     gpu.values.push_back(
         value_of("reduce_bandwidth", Dimension::kRate, sample, rate_of(sample.size)));
-    gpu.values.back().source = fmt::format("slices of {} added up by one thread; {}",
-                                           format_bytes(sample.size), repetitions(sample));
+    gpu.values.back().source = fmt::format("slices of {} added up {}; {}",
+                                           format_bytes(sample.size), by, repetitions(sample));
   }
   if (const Samples copies = samples_of(found, CalibrationKind::kCopy); !copies.empty()) {
     const CalibrationSample& sample = *copies.back();
     gpu.values.push_back(
         value_of("memory_bandwidth", Dimension::kRate, sample, rate_of(sample.size * 2)));
-    gpu.values.back().source =
-        fmt::format("copies of {} by one thread, each byte read and written; {}",
-                    format_bytes(sample.size), repetitions(sample));
+    gpu.values.back().source = fmt::format("copies of {} {}, each byte read and written; {}",
+                                           format_bytes(sample.size), by, repetitions(sample));
   }
   return gpu;
+}
+
+std::optional<CalibratedValue> calibrated_thread_step(
+    const Calibration& found, const std::function<Duration(Duration step)>& slice_time) {
+  const Samples steps = samples_of(found, CalibrationKind::kStep);
+  if (steps.empty() || steps.front()->median <= slice_time({})) return std::nullopt;
+  const CalibrationSample& sample = *steps.front();
+  CalibratedValue value = value_of("thread_step", Dimension::kTime, sample, [&](Duration time) {
+    return static_cast<double>(step_for(time, slice_time).ps);
+  });
+  // What was sought for each ends a little below it.
+  value.low = std::min(value.low, value.value);
+  value.high = std::max(value.high, value.value);
+  value.source = fmt::format("what slices of {} in a ring take beyond their writes and sums; {}",
+                             format_bytes(sample.size), repetitions(sample));
+  return value;
 }
 
 std::vector<CalibratedValue> calibrated_registration(const Calibration& found) {
@@ -202,8 +243,9 @@ std::vector<CalibratedValue> calibrated_registration(const Calibration& found) {
   page.value = to_four_digits(slope(large.median, small.median), Rounding::kNearest);
   page.low = to_four_digits(slope(large.low, small.high), Rounding::kDown);
   page.high = to_four_digits(slope(large.high, small.low), Rounding::kUp);
-  page.source = fmt::format("{} and {} registered; {}", format_bytes(small.size),
-                            format_bytes(large.size), repetitions(large));
+  page.source = fmt::format("{} and {} of the host's memory registered, in pages of {}; {}",
+                            format_bytes(small.size), format_bytes(large.size),
+                            format_bytes({kPage}), repetitions(large));
   const double in_small = slope(large.median, small.median) * pages(small);
   CalibratedValue base = value_of("registration_base", Dimension::kTime, small, [&](Duration time) {
     return std::max(0.0, static_cast<double>(time.ps) - in_small);
@@ -228,6 +270,31 @@ GpuModel gpu_model_of(const CalibratedDevice& gpu) {
   return model;
 }
 
+Cluster calibrated_cluster(const CalibratedDevice& nic, const CalibratedDevice& gpu, int nodes) {
+  Cluster cluster;
+  cluster.nodes = nodes;
+  cluster.node.nic = nic_model_of(nic);
+  cluster.node.gpu = gpu_model_of(gpu);
+  cluster.node.root_complex.latency = cluster.node.host_memory_latency = {};
+  cluster.node.socket_link.latency = {};
+  cluster.network.kind = NetworkKind::kIdeal;
+  cluster.network.link = cluster.node.nic.rate;
+  cluster.network.node_cable_metres = cluster.network.spine_cable_metres = 0;
+  cluster.network.switch_latency = cluster.network.credit_return = {};
+  cluster.network.vl_buffer = {};
+  return cluster;
+}
+
+std::string communication_comment(const std::vector<CalibratedValue>& values) {
+  std::string text;
+  for (const CalibratedValue& value : values) {
+    text += fmt::format("# --set communication.{}={} (from {} to {}): {}\n", value.key,
+                        text_of(value, value.value), text_of(value, value.low),
+                        text_of(value, value.high), value.source);
+  }
+  return text;
+}
+
 std::string device_file_text(const CalibratedDevice& device, const CalibrationOrigin& origin,
                              const std::string& base) {
   std::string text = head_text(origin, base);
@@ -250,23 +317,19 @@ std::string calibrated_scenario_text(const CalibratedCluster& cluster,
                                      const CalibrationOrigin& origin) {
   const CalibratedValue* const rate = find(cluster.nic, "rate");
   std::string text = head_text(origin);
-  for (const CalibratedValue& value : cluster.registration) {
-    text +=
-        fmt::format("# With communication.registration=per_transfer: communication.{}={} ({})\n",
-                    value.key, text_of(value, value.value), value.source);
-  }
   text += fmt::format(
       "scenario: {}\nquestion: What does the model make of what was measured of a single write?\n\n"
       "workload:\n  collective: all_reduce\n  size: {{from: 4KiB, to: 4MiB, factor: 4}}\n"
       "  datatype: fp32\n\n"
-      "communication:\n  channels: 1\n  slot_size: 64KiB\n\n"
+      "communication:\n  channels: 1\n  slot_size: 64KiB\n{}\n"
       "cluster:\n  nodes: {}\n  node:\n    name: {}\n"
       "    socket_link: {{bandwidth: unlimited, latency: 0ns}}\n"
       "    root_complex: {{latency: 0ns}}\n    host_memory: {{latency: 0ns}}\n"
       "    gpus:\n      count: 1\n      model:\n        name: {}-memory\n{}"
       "    nics:\n      count: 1\n      model:\n        name: {}-nic\n{}",
-      cluster.name, cluster.nodes, cluster.name, cluster.name,
-      mapping_text(cluster.gpu, "        "), cluster.name, mapping_text(cluster.nic, "        "));
+      cluster.name, communication_text(cluster.communication), cluster.nodes, cluster.name,
+      cluster.name, mapping_text(cluster.gpu, "        "), cluster.name,
+      mapping_text(cluster.nic, "        "));
   // All that the wire adds is in the NIC's values.
   return text + fmt::format(
                     "  network:\n    name: {}-wire\n    kind: ideal\n    link: {}\n"

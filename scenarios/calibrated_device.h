@@ -4,6 +4,7 @@
 // files have it. What was not measured is absent.
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,14 +34,27 @@ struct CalibratedDevice {
 // more than 256 B were written. What a write takes from its post until the peer's thread knows is
 // measured as one, and half of it stands in either latency.
 CalibratedDevice calibrated_nic(const Calibration& found);
-// Of the memory and the reducer of a rank: reduce_bandwidth, memory_bandwidth.
-CalibratedDevice calibrated_gpu(const Calibration& found);
+// Of the memory and the reducer of a rank, the host's with a thread or a GPU's by itself:
+// reduce_bandwidth, memory_bandwidth.
+CalibratedDevice calibrated_gpu(const Calibration& found, bool gpu_memory = false);
+// thread_step: with what a post or a completion of a rank's thread takes on top of what the devices
+// say, a slice of the ring takes as long as it was measured to. `slice_time`: what the model makes
+// of such a slice with a step, no less for a longer one. Nothing where the devices alone take as
+// long.
+std::optional<CalibratedValue> calibrated_thread_step(
+    const Calibration& found, const std::function<Duration(Duration step)>& slice_time);
 // registration_base and registration_page (of 4 KiB), by the smallest and the largest size.
 std::vector<CalibratedValue> calibrated_registration(const Calibration& found);
 
 // As scenario files have them; what is absent costs nothing.
 NicModel nic_model_of(const CalibratedDevice& nic);
 GpuModel gpu_model_of(const CalibratedDevice& gpu);
+
+// As calibrated_scenario_text() has it.
+Cluster calibrated_cluster(const CalibratedDevice& nic, const CalibratedDevice& gpu, int nodes);
+
+// What a NIC's file says of them, whose keys they are not: how to set them.
+std::string communication_comment(const std::vector<CalibratedValue>& values);
 
 // For comments.
 struct CalibrationOrigin {
@@ -61,7 +75,7 @@ struct CalibratedCluster {
   int nodes = 2;
   CalibratedDevice nic;
   CalibratedDevice gpu;
-  std::vector<CalibratedValue> registration;
+  std::vector<CalibratedValue> communication;  // thread_step, registration_base, …
 };
 std::string calibrated_scenario_text(const CalibratedCluster& cluster,
                                      const CalibrationOrigin& origin);

@@ -131,8 +131,7 @@ class CalibrationRun {
     ring.communication.slot_size = slice;
     const Rank ranks = request_.cluster.ranks();
     const Placement placement = place(ring.cluster, ring.communication, ring.workload.collective);
-    const std::int64_t slices = std::min<std::int64_t>(
-        kSlices, std::max<std::int64_t>(settings_.most_messages, kFewestMessages));
+    const std::int64_t slices = ring_slices(settings_);
     const Bytes size = slice * slices * ranks;
     const auto times = HalfRow(ring, ring.communication, placement, rank_, size, false).times();
     if (!times) return false;
@@ -185,10 +184,14 @@ class CalibrationRun {
         sample_of({.kind = CalibrationKind::kRegistration, .size = size}, times, 1));
   }
 
-  void run_reduce(Bytes size) {
+  void run_reduce(Bytes size) { run_reductions(ReduceKind::kReduce, size); }
+
+  void run_reductions(ReduceKind kind, Bytes size) {
     ReduceRequest request;
-    request.kind = ReduceKind::kReduce;
-    request.target = request.left = {Region::kOutput, {}};
+    request.kind = kind;
+    const bool copies = kind == ReduceKind::kCopy;
+    request.target = {Region::kOutput, {}};
+    request.left = {copies ? Region::kSlots : Region::kOutput, {}};
     request.right = {Region::kSlots, {}};
     request.datatype = request_.workload.datatype;
     request.count = size.count / size_of(request.datatype).count;
@@ -196,7 +199,8 @@ class CalibrationRun {
     rank_.memory.prepare({.input = size, .output = size, .slots = size});
     touch(size);
     const std::int64_t parts = messages(size, kWorked);
-    repeat({.kind = CalibrationKind::kReduce, .size = size}, parts, [&] {
+    const CalibrationKind of = copies ? CalibrationKind::kCopy : CalibrationKind::kReduce;
+    repeat({.kind = of, .size = size}, parts, [&] {
       CompletedReductions done;
       for (std::int64_t i = 0; i < parts; ++i) {
         rank_.memory.reducer().post_reduce(request);
@@ -205,7 +209,10 @@ class CalibrationRun {
     });
   }
 
+  // Within the memory itself: a GPU's by itself, since what comes from the host is held back
+  // by what lies between.
   void run_copy(Bytes size) {
+    if (rank_.memory.on_gpu()) return run_reductions(ReduceKind::kCopy, size);
     rank_.memory.prepare({.input = size, .output = size, .slots = {}});
     const std::vector<std::byte> source(static_cast<std::size_t>(size.count), std::byte{1});
     const std::int64_t parts = std::max<std::int64_t>(1, kWorked / size.count);
@@ -231,6 +238,10 @@ class CalibrationRun {
 };
 
 }  // namespace
+
+std::int64_t ring_slices(const CalibrationSettings& settings) {
+  return std::clamp<std::int64_t>(settings.most_messages, kFewestMessages, kSlices);
+}
 
 std::optional<Calibration> calibrate(const MeasureRequest& request, const RankResources& rank) {
   CalibrationRun run(request, rank);

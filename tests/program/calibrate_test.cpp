@@ -45,6 +45,15 @@ TEST(Calibrate, WritesFilesThatPredictWithinTheirBounds) {
     }
     const nlohmann::json& latency = calibrated.json["samples"][0];
     EXPECT_NEAR(latency["modelled_us"].get<double>() / latency["median_us"].get<double>(), 1, 0.01);
+    // What threads take is such that a slice of the ring takes what it was measured to, unless the
+    // devices alone take longer.
+    const nlohmann::json& slice = calibrated.json["samples"][6];
+    ASSERT_EQ(slice["what"], "ring slice");
+    const double ratio = slice["modelled_us"].get<double>() / slice["median_us"].get<double>();
+    EXPECT_GT(ratio, 0.98);
+    if (text_of(calibrated.scenario).find("thread_step:") != std::string::npos) {
+      EXPECT_LT(ratio, 1.02);
+    }
     // A value beyond its own range would be an error there.
     const ProgramRun predicted = run_program({"predict", calibrated.scenario});
     EXPECT_EQ(predicted.status, 0) << predicted.err;

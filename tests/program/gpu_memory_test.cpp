@@ -161,12 +161,15 @@ TEST_F(GpuMemory, IsGivenBackOnlyWhenNoProcessHasItOpen) {
 TEST_F(GpuMemory, CalibratesReductionsAndCopies) {
   const FakeMachine machine("memory=1024");
   const std::string json = temporary_file("calibration.json");
-  const ProgramRun run = run_program({"calibrate", "--backend=loopback", "--memory=gpu",
-                                      "--ranks=2", "--sizes=8B,4KiB", "--depths=1,2",
-                                      "--messages=4", "--iterations=5", "--json", json});
+  const std::string gpu = temporary_file("my-gpu.yaml");
+  const ProgramRun run = run_program(
+      {"calibrate", "--backend=loopback", "--memory=gpu", "--ranks=2", "--sizes=8B,4KiB",
+       "--depths=1,2", "--messages=4", "--iterations=5", "--json", json, "--write-gpu", gpu});
   ASSERT_EQ(run.status, 0) << run.err;
   const auto result = nlohmann::json::parse(text_of(json));
   EXPECT_EQ(result["engine"]["memory"], "gpu");
+  EXPECT_THAT(text_of(gpu), AllOf(HasSubstr("added up by the GPU"), HasSubstr("B by the GPU"),
+                                  Not(HasSubstr("by one thread"))));
 }
 
 TEST_F(GpuMemory, HasARungOfItsOwnInLadders) {
