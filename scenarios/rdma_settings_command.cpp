@@ -143,6 +143,7 @@ VerbsSettings usual_settings(const Communication& communication) {
   settings.timeout = communication.timeout;
   settings.retry = communication.retry;
   settings.rnr_timer = communication.rnr_timer;
+  settings.rnr_retry = communication.rnr_retry;
   settings.traffic_class = communication.traffic_class.value_or(settings.traffic_class);
   return settings;
 }

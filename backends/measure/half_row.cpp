@@ -108,7 +108,7 @@ std::unique_ptr<Endpoint> HalfRow::make_endpoint() {
                                .memory = rank_.memory.regions(),
                                .slots = communication_.slots,
                                .slot_size = run_.engine.slot_size,
-                               .queue_pairs = communication_.queue_pairs});
+                               .queue_pairs = streams_of(communication_)});
 }
 
 void HalfRow::fill(std::uint64_t salt) {

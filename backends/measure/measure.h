@@ -47,6 +47,12 @@ struct MeasureRequest {
   const std::atomic<bool>* interrupted = nullptr;
 };
 
+// Over how many streams the data of a connection is dealt: sockets where the scenario goes by TCP,
+// else queue pairs, for which sockets stand where RDMA's scenario is measured by them.
+inline int streams_of(const Communication& communication) {
+  return communication.tcp ? communication.tcp->sockets : communication.queue_pairs;
+}
+
 // Host memory beside a GPU's, and what joins that: what the transport gives without the GPU. One
 // endpoint lives at a time, of these makers and the rank's own together.
 struct HostSide {

@@ -57,7 +57,7 @@ std::optional<LadderRow> measure_pair(const MeasureRequest& request, const RankR
   settings.size = carried;
   settings.slice = std::min(carried, request.communication.slot_size);
   settings.slots = request.communication.slots;
-  settings.queue_pairs = request.communication.queue_pairs;
+  settings.queue_pairs = streams_of(request.communication);
   settings.timeout = request.timeout;
   const HostSide side = side_of(rung, rank);
   WriteStream stream(settings, rank.exchange, side.endpoints, side.memory);

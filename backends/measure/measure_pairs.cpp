@@ -99,7 +99,7 @@ class PairMeasurement {
     settings.size = request_.pairs->size;
     settings.slice = std::min(settings.size, request_.communication.slot_size);
     settings.slots = request_.pairs->slots;
-    settings.queue_pairs = request_.communication.queue_pairs;
+    settings.queue_pairs = streams_of(request_.communication);
     settings.timeout = request_.timeout;
     WriteStream stream(settings, rank_.exchange, rank_.endpoints, rank_.memory);
     const auto by_iteration = stream.times(request_.series, request_.interrupted);

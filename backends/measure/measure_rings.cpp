@@ -31,7 +31,7 @@ std::optional<Times> look_on(const MeasureRequest& request, const RingSettings& 
                                              .memory = rank.memory.regions(),
                                              .slots = ring.communication.slots,
                                              .slot_size = ring.communication.slot_size,
-                                             .queue_pairs = ring.communication.queue_pairs});
+                                             .queue_pairs = streams_of(ring.communication)});
   return IterationSeries(rank.exchange, request.series, request.interrupted)
       .times({[] {}, [] { return std::chrono::nanoseconds{}; }});
 }

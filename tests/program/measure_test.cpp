@@ -189,5 +189,14 @@ TEST(MeasuredNotes, AreNoneOfTheModel) {
                                   HasSubstr("size 11B is rounded down to 8 bytes")));
 }
 
+TEST(MeasuredTcp, DealsAConnectionOverAsManySocketsAsTheScenarioSays) {
+  const std::vector<std::string> settings{"workload.size=[100kB]", "communication.transport=tcp",
+                                          "communication.tcp.sockets=4"};
+  const nlohmann::json result = measured("tcp", 2, settings);
+  EXPECT_EQ(result["engine"]["sockets_per_connection"], "4");
+  EXPECT_EQ(result["rows"][0]["wrong"], 0);
+  EXPECT_THAT(result["notes"].dump(), testing::Not(HasSubstr("windows are as large")));
+}
+
 }  // namespace
 }  // namespace gradhaul
