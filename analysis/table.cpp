@@ -209,6 +209,8 @@ std::string table_rows(const Measurement& measurement) {
 }
 
 std::string table_foot(const Measurement& measurement) {
+  // What looked at no value has none that is right.
+  if (measurement.rows.empty()) return "# No size was finished, and no value was looked at.\n#\n";
   const auto wrong = [](const ResultRow& row) { return row.measured->wrong > 0; };
   const auto halves = std::count_if(measurement.rows.begin(), measurement.rows.end(), wrong);
   return foot(static_cast<std::size_t>(halves), mean_busbw(measurement.rows));

@@ -128,23 +128,30 @@ std::vector<std::pair<std::string, std::string>> agreed_values(const MeasureOpti
   return values;
 }
 
+// What stands back for so many ranks, one a node; nothing where the scenario has the same.
+std::string instead_of(const std::optional<Cluster>& own, int ranks) {
+  if (!own || (own->ranks() == ranks && own->ranks_per_node == 1)) return "";
+  if (own->ranks_per_node == 1) return fmt::format(", instead of the scenario's {}", own->ranks());
+  return fmt::format(", instead of the scenario's {}, {} a node", own->ranks(),
+                     own->ranks_per_node);
+}
+
 // The scenario, with other ranks in the place of its own where others are asked for: what is wrong
 // with its own number alone, as with an algorithm's file that is for another, is not wrong then.
 void read_with_ranks(const MeasureOptions& options, const CommandContext& context,
                      MeasurePlan& plan) {
   ScenarioRequest request{options.scenario, options.settings, context.library};
   const bool asked = options.ranks || plan.start == RankStart::kLauncher;
-  std::optional<int> own;
+  std::optional<Cluster> own;
   try {
     plan.scenario = read_scenario(request);
-    own = plan.scenario.cluster.ranks();
+    own = plan.scenario.cluster;
   } catch (const ConfigError&) {
     if (!asked) throw;
   }
   if (own && !replaces_ranks(options, plan.start, plan.scenario)) return;
   const int ranks = options.ranks ? *options.ranks : options.launched->ranks;
-  plan.notes.push_back(fmt::format("{} ranks, one a node{}", ranks,
-                                   own ? fmt::format(", instead of the scenario's {}", *own) : ""));
+  plan.notes.push_back(fmt::format("{} ranks, one a node{}", ranks, instead_of(own, ranks)));
   request.settings.push_back(fmt::format("cluster.nodes={}", ranks));
   request.settings.emplace_back("cluster.ranks_per_node=1");
   plan.scenario = read_scenario(request);

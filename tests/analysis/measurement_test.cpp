@@ -85,6 +85,16 @@ TEST(MeasuredReport, SaysOverWhatAndWhatFailed) {
                                                "# Failed: a victim: rank 0: stopped\n"));
 }
 
+TEST(MeasuredReport, CallsNothingRightWhereNothingWasMeasured) {
+  Measurement measured = measurement();
+  measured.rows.clear();
+  measured.failures = {"rank 1: it is gone"};
+  const std::string text = report(measured, kRun);
+  EXPECT_THAT(text, Not(HasSubstr("OK")));
+  EXPECT_THAT(text, Not(HasSubstr("Avg bus bandwidth")));
+  EXPECT_THAT(text, AllOf(HasSubstr("# No size was finished"), HasSubstr("# Failed: rank 1")));
+}
+
 TEST(MeasuredJson, HasTheShapeOfEveryResultFile) {
   const nlohmann::ordered_json json =
       result_json(measurement(), {"quick", "q.yaml", "00", {}}, "1");

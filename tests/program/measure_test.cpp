@@ -184,6 +184,8 @@ TEST(MeasuredNotes, AreNoneOfTheModel) {
   EXPECT_THAT(predicted.out, AllOf(HasSubstr("take no part"), HasSubstr("between sockets")));
   const nlohmann::json notes = measured("tcp", 2, settings)["notes"];
   EXPECT_THAT(notes.dump(), testing::Not(far));
+  // As many as the scenario has.
+  EXPECT_THAT(notes.dump(), testing::Not(HasSubstr("instead of")));
   // What was run is told.
   EXPECT_THAT(notes.dump(), AllOf(HasSubstr("2 ranks, one a node"),
                                   HasSubstr("size 11B is rounded down to 8 bytes")));
