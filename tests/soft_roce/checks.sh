@@ -301,6 +301,40 @@ ladder_and_pairs() {
   conclude "all pairs of 4 nodes" "$good"
 }
 
+# told_pairs [ARGUMENT…]: what doctor says of queue pairs, without rights.
+told_pairs() {
+  setpriv --reuid=65534 --regid=65534 --clear-groups "$program" doctor "$@" 2>&1 |
+    grep -E '^ +(seen +)?[^ ]+: [0-9]+ queue pairs? in|queue pairs of' | sed 's/^ *\(seen\)\? *//'
+}
+
+# What stays in RESET, INIT or ERR is found, as it is in what rdma prints of it; a pair for
+# datagrams in RESET, and what is there without them, are not.
+stuck_queue_pairs() {
+  local good=1 state owner said tree
+  tree=$(mktemp -d)
+  mkdir "$tree/sys" "$tree/rdma"
+  chmod 755 "$tree"
+  told_pairs >"$seen"
+  coproc stuck { exec "$build/stuck_pairs" rxe1 2>&1; }
+  # shellcheck disable=SC2154  # coproc sets it
+  owner=$stuck_PID
+  read -r -t 60 said <&"${stuck[0]}"
+  rdma resource show qp >"$tree/rdma/qp"
+  {
+    told_pairs
+    told_pairs --sysfs "$tree"
+  } >"$tree/told"
+  kill "$owner"
+  wait "$owner" 2>/dev/null
+  for state in ERR INIT RESET ERR INIT RESET; do
+    echo "rxe1: 1 queue pair in $state, of stuck_pairs, pid $owner"
+  done >"$tree/expected"
+  [[ ! -s $seen ]] && cmp -s "$tree/told" "$tree/expected" && good=0
+  { echo "$said"; cat "$tree/rdma/qp" "$tree/told"; } >>"$seen"
+  rm -rf "$tree"
+  conclude "queue pairs that are stuck, by state and owner" "$good"
+}
+
 case $extent in
   bench)
     for pairs in 1 4; do side_by_side "$pairs"; done
@@ -310,8 +344,12 @@ case $extent in
     ladder_and_pairs
     ;;
   results) results ;;
-  faults) faults ;;
+  faults)
+    stuck_queue_pairs
+    faults
+    ;;
   quick)
+    stuck_queue_pairs
     results
     conformance 240 "$some"
     plumbing
@@ -319,6 +357,7 @@ case $extent in
     faults
     ;;
   full)
+    stuck_queue_pairs
     every_result
     results
     conformance 1800 '*'

@@ -31,7 +31,7 @@ skip() {
   echo "0 passed, 0 failed, 1 skipped"
   exit 0
 }
-for program in gradhaul broken_join pair_write verbs_conformance; do
+for program in gradhaul broken_join pair_write stuck_pairs verbs_conformance; do
   [[ -x $build/$program ]] || skip "$build/$program is not built (it takes libibverbs-dev)"
 done
 # shellcheck source=scenarios/packages.sh
