@@ -288,6 +288,7 @@ Cluster calibrated_cluster(const CalibratedDevice& nic, const CalibratedDevice& 
 std::string communication_comment(const std::vector<CalibratedValue>& values) {
   std::string text;
   for (const CalibratedValue& value : values) {
+    if (value.key == "thread_step") continue;
     text += fmt::format("# --set communication.{}={} (from {} to {}): {}\n", value.key,
                         text_of(value, value.value), text_of(value, value.low),
                         text_of(value, value.high), value.source);

@@ -53,7 +53,8 @@ GpuModel gpu_model_of(const CalibratedDevice& gpu);
 // As calibrated_scenario_text() has it.
 Cluster calibrated_cluster(const CalibratedDevice& nic, const CalibratedDevice& gpu, int nodes);
 
-// What a NIC's file says of them, whose keys they are not: how to set them.
+// What a NIC's file says of what registering takes, whose keys they are not: how to set them. Not
+// of thread_step, which is that of a network where slots are given back at no cost, as here.
 std::string communication_comment(const std::vector<CalibratedValue>& values);
 
 // For comments.
