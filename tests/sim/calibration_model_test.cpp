@@ -58,7 +58,8 @@ TEST(CalibrationModel, KnowsOfWritesAndOfTheRingAlone) {
     EXPECT_FALSE(times[1]);
     EXPECT_EQ(times[2], model.slice_time(found, 1_us));
   }
-  EXPECT_EQ(CalibrationModel(cluster_of(2, 4_us), false, {}).slice_time({}, 1_us), Duration{});
+  EXPECT_EQ(CalibrationModel(cluster_of(2, 4_us), false, {}).slice_time(Calibration{}, 1_us),
+            Duration{});
 }
 
 }  // namespace
