@@ -157,6 +157,11 @@ void add_compare(CLI::App& app, CommandLine& line) {
   add_plot(command, picture.path, picture.kind, {});
 }
 
+void add_token(CLI::App* command, std::string& token) {
+  command->add_option("--token", token, "Known to all ranks of a run alone (or GRADHAUL_TOKEN)")
+      ->type_name("TEXT");
+}
+
 std::string rdma_names_text() {
   std::string text = "there are";
   for (const auto& [name, help] : rdma_setting_names()) text += " " + name + " (" + help + ")";
@@ -177,6 +182,7 @@ CLI::Option* add_ranks(CLI::App* command, MeasureOptions& measure, const char* r
       ->type_name("R");
   command->add_option("--rendezvous", measure.rendezvous, "Where rank 0 listens")
       ->type_name("HOST:PORT");
+  add_token(command, measure.token.option);
   add_settings(command, measure.rdma, "--rdma",
                "Of verbs, as devices=mlx5_0 or gid_index=3; " + rdma_names_text(), "NAME=VALUE");
   command
@@ -296,6 +302,7 @@ void add_sweep(CLI::App& app, CommandLine& line) {
       ->add_option("--rendezvous", sweep.rendezvous,
                    "Under mpirun or srun on several hosts: where rank 0 listens")
       ->type_name("HOST:PORT");
+  add_token(command, sweep.token.option);
   command->add_option("--json", sweep.json, "Write all results")->type_name("FILE");
   command->add_option("--csv", sweep.csv, "Write the rows")->type_name("FILE");
   add_plot(command, sweep.plot, sweep.plot_kind, sweep_picture_kinds());

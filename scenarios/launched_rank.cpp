@@ -25,16 +25,17 @@ struct Convention {
   const char* local_ranks;  // as many as there are ranks: all are here
   const char* nodes;        // 1: all are here
   const char* job;
-  const char* step;  // of several that a job may have at once
+  const char* step;     // of several that a job may have at once
+  bool job_everywhere;  // it is called the same on all hosts
 };
 
 // Slurm sets rank and tasks for a batch script too, which is no task of a step.
 constexpr Convention kConventions[] = {
     {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "",
-     "PMIX_NAMESPACE", ""},
-    {"mpirun", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", "", "PMI_FD", ""},
+     "PMIX_NAMESPACE", "", true},
+    {"mpirun", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", "", "PMI_FD", "", false},
     {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "", "SLURM_STEP_NUM_NODES", "SLURM_JOB_ID",
-     "SLURM_STEP_ID"},
+     "SLURM_STEP_ID", true},
 };
 
 }  // namespace
@@ -44,11 +45,14 @@ std::optional<LaunchedRank> launched_rank(const Variables& variable) {
     const auto rank = number(variable, convention.rank);
     const auto ranks = number(variable, convention.ranks);
     if (!rank || !ranks || *ranks < 2 || *rank >= *ranks) continue;
-    LaunchedRank launched{convention.launcher, *rank, *ranks, false, ""};
+    LaunchedRank launched{convention.launcher, *rank, *ranks, false, "", ""};
     launched.all_on_this_host = number(variable, convention.local_ranks) == ranks ||
                                 number(variable, convention.nodes) == 1;
     launched.job = variable(convention.job).value_or("");
     if (const auto step = variable(convention.step)) launched.job += "." + *step;
+    if (convention.job_everywhere && !launched.job.empty()) {
+      launched.token = launched.launcher + " " + launched.job;
+    }
     return launched;
   }
   return std::nullopt;

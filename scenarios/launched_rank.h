@@ -14,6 +14,8 @@ struct LaunchedRank {
   int ranks = 1;
   bool all_on_this_host = false;
   std::string job;  // what tells one job of this launcher from another; may be empty
+  // The same on all hosts, which not every `job` is: Open MPI's and Slurm's are. No secret.
+  std::string token = {};
 };
 
 // `variable` gives the value of an environment variable, or nothing. Nothing where no launcher

@@ -15,6 +15,7 @@
 #include "scenarios/did_you_mean.h"
 #include "scenarios/exit_status.h"
 #include "scenarios/launched_rank.h"
+#include "scenarios/rendezvous_token.h"
 
 namespace gradhaul {
 namespace {
@@ -73,6 +74,9 @@ int run(const CLI::App& app, CommandLine& line, const CommandContext& context) {
   line.sweep.progress = progress;
   line.measure.launched = line.sweep.launched = launched_rank(environment);
   line.calibrate.measure.launched = line.doctor_ranks.measure.launched = line.measure.launched;
+  const std::string token = environment(kTokenVariable).value_or("");
+  line.measure.token.environment = line.sweep.token.environment = token;
+  line.calibrate.measure.token.environment = line.doctor_ranks.measure.token.environment = token;
   if (app.got_subcommand("measure")) return run_measure(line.measure, context);
   if (app.got_subcommand("calibrate")) return run_calibrate(line.calibrate, context);
   if (app.got_subcommand("compare")) return run_compare(line.compare, context);

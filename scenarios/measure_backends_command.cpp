@@ -27,6 +27,7 @@
 #include "scenarios/rank_memory_command.h"
 #include "scenarios/rank_processes.h"
 #include "scenarios/rdma_settings_command.h"
+#include "scenarios/rendezvous_command.h"
 
 namespace gradhaul {
 namespace {
@@ -116,12 +117,7 @@ Measurement measure_threads(const MeasureOptions& options, const MeasurePlan& pl
 SocketAddress rendezvous_of(const MeasurePlan& plan) {
   // Rank 0 starts the others and tells them the port.
   if (plan.rendezvous.empty()) return {"127.0.0.1", 0};
-  const auto address = parse_socket_address(plan.rendezvous);
-  if (address) return *address;
-  Problems problems;
-  problems.add({.source = "--rendezvous " + plan.rendezvous},
-               "not HOST:PORT, as node7:4000, 10.0.0.7:4000 or [fe80::7]:4000");
-  throw ConfigError(problems.sorted());
+  return rendezvous_address(plan.rendezvous);
 }
 
 // Where the scenario says at which socket threads run, whatever they serve. Those that this thread
@@ -175,6 +171,10 @@ class ProcessRank {
     Measurement measured = measure(request, {*exchange, endpoints, setup.memory(),
                                              setup.host_side(for_host ? *for_host : *network)});
     measured.notes.insert(measured.notes.end(), endpoints.notes().begin(), endpoints.notes().end());
+    if (const auto& away = exchange->sent_away(); !away.empty()) {
+      measured.notes.push_back(
+          fmt::format("sent away from the rendezvous: {}", fmt::join(away, "; ")));
+    }
     if (setup.device_slots() != nullptr) wait_until_closed(*exchange, measured);
     progress.reset();
     tell_of_ports(*exchange, measured);
@@ -185,11 +185,10 @@ class ProcessRank {
  private:
   std::unique_ptr<TcpExchange> meet() {
     const SocketAddress address = rendezvous_of(plan_);
-    RendezvousSettings settings;
-    settings.rank = plan_.rank;
-    settings.ranks = plan_.ranks;
+    RendezvousSettings settings{.rank = plan_.rank, .ranks = plan_.ranks, .hopeless = {}};
     settings.join_deadline = std::chrono::duration_cast<milliseconds>(plan_.timeout);
     settings.deadline = meeting_deadline(plan_);
+    settings.token = plan_.token;
     settings.hopeless = [this] { return no_hope(); };
     try {
       std::unique_ptr<TcpExchange> exchange =
@@ -207,7 +206,8 @@ class ProcessRank {
                                     const RendezvousSettings& settings) {
     Socket listener = listen_at(address);
     if (plan_.start == RankStart::kThisProcess) {
-      children_.emplace(options_.arguments, plan_.ranks, text_of(local_address(listener)));
+      children_.emplace(options_.arguments, plan_.ranks, text_of(local_address(listener)),
+                        settings.token);
     }
     return TcpExchange::host(std::move(listener), settings);
   }

@@ -8,6 +8,7 @@
 
 #include "scenarios/launched_rank.h"
 #include "scenarios/progress_bar.h"
+#include "scenarios/rendezvous_token.h"
 
 namespace gradhaul {
 
@@ -18,6 +19,7 @@ struct MeasureOptions {
   std::optional<int> ranks;
   std::optional<int> rank;
   std::string rendezvous;              // HOST:PORT
+  GivenToken token;                    // of the rendezvous
   std::vector<std::string> rdma;       // NAME=VALUE, of the backend verbs
   std::string memory = "host";         // or "gpu": whose memory ranks have their data in
   std::string within_node = "memory";  // or "network": how ranks of one node reach each other

@@ -8,6 +8,7 @@
 #include "core/listed_program.h"
 #include "scenarios/communication_thread_reader.h"
 #include "scenarios/quantity.h"
+#include "scenarios/rendezvous_token.h"
 
 namespace gradhaul {
 namespace {
@@ -15,6 +16,14 @@ namespace {
 RankStart start_of(const MeasureOptions& options) {
   if (options.started_by_measure || options.rank) return RankStart::kByHand;
   return options.launched ? RankStart::kLauncher : RankStart::kThisProcess;
+}
+
+std::string token_of(const MeasureOptions& options, RankStart start) {
+  if (start == RankStart::kThisProcess) return drawn_token();
+  // Of ranks by hand one may have been typed within a launcher's job, and another not.
+  return rendezvous_token(options.token,
+                          start == RankStart::kLauncher ? options.launched : std::nullopt,
+                          options.started_by_measure);
 }
 
 std::chrono::nanoseconds timeout_of(const std::string& text) {
@@ -210,6 +219,7 @@ MeasurePlan plan_of(const MeasureOptions& options, const CommandContext& context
   plan.ranks = plan.scenario.cluster.ranks();
   plan.rank = options.rank ? *options.rank : 0;
   plan.rendezvous = options.rendezvous;
+  plan.token = token_of(options, plan.start);
   if (plan.start == RankStart::kLauncher) {
     plan.rank = options.launched->rank;
     if (plan.rendezvous.empty() && options.launched->all_on_this_host) {

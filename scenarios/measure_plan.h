@@ -31,6 +31,7 @@ struct MeasurePlan {
   int rank = 0;
   int ranks = 2;
   std::string rendezvous;  // empty: rank 0 chooses, since it starts the others
+  std::string token;       // of the rendezvous
   std::chrono::nanoseconds timeout{};
   std::vector<std::string> notes;
   std::optional<PairSettings> pairs;               // instead of the collective

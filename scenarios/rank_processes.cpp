@@ -7,22 +7,27 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <stdexcept>
 #include <thread>
+
+#include "scenarios/rendezvous_token.h"
 
 namespace gradhaul {
 namespace {
 
 constexpr const char* kThisProgram = "/proc/self/exe";
 
-[[noreturn]] void become_rank(std::vector<std::string>& arguments, pid_t parent) {
+[[noreturn]] void become_rank(std::vector<std::string>& arguments, const std::string& token,
+                              pid_t parent) {
   // Nobody is left behind, even where the parent is killed.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
+  if (setenv(kTokenVariable, token.c_str(), 1) != 0) _exit(127);
   execv(kThisProgram, pointers.data());
   _exit(127);
 }
@@ -38,18 +43,17 @@ std::string end_of(int rank, int status) {
 }  // namespace
 
 RankProcesses::RankProcesses(const std::vector<std::string>& arguments, int ranks,
-                             const std::string& rendezvous) {
+                             const std::string& rank0, const std::string& token) {
   const pid_t parent = getpid();
   for (int rank = 1; rank < ranks; ++rank) {
     std::vector<std::string> words{"gradhaul"};
     words.insert(words.end(), arguments.begin(), arguments.end());
-    for (const std::string& word :
-         {std::string("--started-by-measure"), std::string("--rank"), std::to_string(rank),
-          std::string("--rendezvous"), rendezvous}) {
+    for (const std::string& word : {std::string("--started-by-measure"), std::string("--rank"),
+                                    std::to_string(rank), std::string("--rendezvous"), rank0}) {
       words.push_back(word);
     }
     const pid_t process = fork();
-    if (process == 0) become_rank(words, parent);
+    if (process == 0) become_rank(words, token, parent);
     if (process < 0) {
       throw std::runtime_error(fmt::format("can't start rank {}: {}", rank, std::strerror(errno)));
     }

@@ -14,9 +14,10 @@ namespace gradhaul {
 class RankProcesses {
  public:
   // Starts ranks 1 … ranks - 1 with `arguments` and what tells each who it is and where rank 0
-  // listens. They end with this process, however it ends. Throws std::runtime_error.
-  RankProcesses(const std::vector<std::string>& arguments, int ranks,
-                const std::string& rendezvous);
+  // listens; in the environment they find the token of the rendezvous. They end with
+  // this process, however it ends. Throws std::runtime_error.
+  RankProcesses(const std::vector<std::string>& arguments, int ranks, const std::string& rank0,
+                const std::string& token);
   // Ends those that are left.
   ~RankProcesses();
   RankProcesses(const RankProcesses&) = delete;

@@ -9,6 +9,7 @@
 
 #include "scenarios/launched_rank.h"
 #include "scenarios/progress_bar.h"
+#include "scenarios/rendezvous_token.h"
 #include "scenarios/scenario.h"
 
 namespace gradhaul {
@@ -19,6 +20,7 @@ struct SweepOptions {
   std::vector<std::string> vary;
   std::optional<int> jobs;
   std::string rendezvous;  // HOST:PORT
+  GivenToken token;        // of the rendezvous
   std::string json;        // empty: none is written
   std::string csv;
   std::string plot;  // a picture; empty: none is drawn

@@ -9,6 +9,8 @@
 #include "backends/bootstrap/exchange.h"
 #include "backends/spread/help_with_points.h"
 #include "scenarios/exit_status.h"
+#include "scenarios/rendezvous_command.h"
+#include "scenarios/rendezvous_token.h"
 #include "scenarios/sweep_point_command.h"
 
 namespace gradhaul {
@@ -20,12 +22,7 @@ using std::chrono_literals::operator""s;
 constexpr auto kComplaintDeadline = 5s;
 
 SocketAddress meeting_place(const SweepOptions& options) {
-  if (!options.rendezvous.empty()) {
-    const auto address = parse_socket_address(options.rendezvous);
-    if (!address)
-      refuse("--rendezvous", fmt::format("\"{}\" is not HOST:PORT", options.rendezvous));
-    return *address;
-  }
+  if (!options.rendezvous.empty()) return rendezvous_address(options.rendezvous);
   if (options.launched->all_on_this_host) return {"127.0.0.1", port_of_job(*options.launched)};
   refuse(
       "--rendezvous",
@@ -69,13 +66,15 @@ std::optional<RankReception> reception_of(const SweepOptions& options) {
     return std::nullopt;
   }
   return std::optional<RankReception>(std::in_place, listen_at(meeting_place(options)),
-                                      options.launched->ranks);
+                                      options.launched->ranks,
+                                      rendezvous_token(options.token, options.launched));
 }
 
 int help_sweep(const SweepOptions& options, const CommandContext& context,
                const std::atomic<bool>& interrupted) {
   const LaunchedRank& launched = *options.launched;
   RendezvousSettings settings{.rank = launched.rank, .ranks = launched.ranks, .hopeless = {}};
+  settings.token = rendezvous_token(options.token, options.launched);
   PointWorker self{jobs_of(options), "", ""};
   SweepPlan plan;
   std::optional<ConfigError> wrong;

@@ -20,6 +20,7 @@ std::vector<std::byte> body_of(const Greeting& greeting) {
   WireWriter writer;
   writer.i32(greeting.rank);
   writer.i32(greeting.ranks);
+  writer.text(greeting.token);
   return writer.bytes();
 }
 
@@ -44,6 +45,12 @@ std::vector<std::byte> body_of(const std::vector<std::vector<std::byte>>& parts)
   return writer.bytes();
 }
 
+std::vector<std::byte> body_of_number(std::uint64_t number) {
+  WireWriter writer;
+  writer.number(number, 8);
+  return writer.bytes();
+}
+
 std::vector<std::byte> body_of_text(std::string_view text) {
   WireWriter writer;
   writer.text(text);
@@ -55,6 +62,7 @@ Greeting greeting_in(std::span<const std::byte> body) {
   Greeting greeting;
   greeting.rank = reader.i32();
   greeting.ranks = reader.i32();
+  greeting.token = reader.text();
   reader.expect_end();
   return greeting;
 }
@@ -86,6 +94,13 @@ std::vector<std::vector<std::byte>> parts_in(std::span<const std::byte> body, Ra
   }
   reader.expect_end();
   return parts;
+}
+
+std::uint64_t number_in(std::span<const std::byte> body) {
+  WireReader reader(body);
+  const std::uint64_t number = reader.number(8);
+  reader.expect_end();
+  return number;
 }
 
 std::string text_in(std::span<const std::byte> body) {

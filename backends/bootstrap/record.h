@@ -19,12 +19,12 @@
 namespace gradhaul {
 
 inline constexpr std::uint32_t kRecordMagic = 0x67726164;
-inline constexpr std::uint16_t kRecordVersion = 1;
+inline constexpr std::uint16_t kRecordVersion = 2;
 inline constexpr std::size_t kRecordHead = 16;
 
 enum class RecordKind : std::uint16_t {
-  kHello = 1,     // a rank joins: rank, ranks
-  kWelcome = 2,   // it is taken
+  kHello = 1,     // a rank joins: rank, ranks, token
+  kWelcome = 2,   // it may: a number
   kRefused = 3,   // and why it is not
   kGather = 4,    // a rank's part
   kGathered = 5,  // all parts, in rank order
@@ -37,8 +37,9 @@ enum class RecordKind : std::uint16_t {
   kAnswer = 12,   // what came out
   kLost = 13,     // its process ended without an answer, and how
   kOver = 14,     // nothing is left to do
+  kPresent = 15,  // who was welcomed is there: the number of its welcome
 };
-inline constexpr std::uint16_t kLastRecordKind = 14;
+inline constexpr std::uint16_t kLastRecordKind = 15;
 
 struct Record {
   RecordKind kind = RecordKind::kHello;

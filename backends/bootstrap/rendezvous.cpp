@@ -1,5 +1,7 @@
 #include "backends/bootstrap/rendezvous.h"
 
+#include <sys/random.h>
+
 #include <algorithm>
 #include <cstring>
 #include <thread>
@@ -15,15 +17,32 @@ using std::chrono::milliseconds;
 using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
 
-// Who has connected has so long to say who it is; and no more than so many may be unknown at once.
+// Who has connected has so long to say who it is, and as long to answer its welcome; and no more
+// than so many may be unknown at once.
 constexpr auto kGreetingDeadline = 5s;
 constexpr std::size_t kMostStrangers = 256;
 constexpr std::size_t kMostTold = 8;
 constexpr auto kStep = 100ms;
 
-bool is_over(RecordLink& link) {
-  link.pull();
-  return link.over();
+bool has_gone(const RecordLink& link) { return link.over() || other_end_left(link.socket()); }
+
+// In a time that does not tell how far they are alike.
+bool is_same(const std::string& one, const std::string& other) {
+  if (one.size() != other.size()) return false;
+  unsigned difference = 0;
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    difference |= static_cast<unsigned char>(one[i]) ^ static_cast<unsigned char>(other[i]);
+  }
+  return difference == 0;
+}
+
+// That nobody guesses who does not listen.
+std::uint64_t drawn_number() {
+  std::uint64_t number = 0;
+  if (getrandom(&number, sizeof number, 0) != sizeof number) {
+    number = static_cast<std::uint64_t>(Clock::now().time_since_epoch().count());
+  }
+  return number;
 }
 
 // A connection to rank 0, which may not be there yet.
@@ -48,8 +67,10 @@ Socket reach(const SocketAddress& rank0, Clock::time_point until) {
 
 }  // namespace
 
-RankReception::RankReception(Socket listener, Rank ranks)
-    : listener_(std::move(listener)), joined_(static_cast<std::size_t>(ranks)) {}
+RankReception::RankReception(Socket listener, Rank ranks, std::string token)
+    : listener_(std::move(listener)),
+      token_(std::move(token)),
+      joined_(static_cast<std::size_t>(ranks)) {}
 
 std::vector<Rank> RankReception::missing() const {
   std::vector<Rank> missing;
@@ -77,24 +98,51 @@ void RankReception::admit() {
   std::erase_if(strangers_, [this](Stranger& stranger) { return is_settled(stranger); });
 }
 
+void RankReception::give_places_back() {
+  for (std::size_t rank = 1; rank < joined_.size(); ++rank) {
+    if (!joined_[rank] || !has_gone(*joined_[rank])) continue;
+    joined_[rank].reset();
+    if (gone_.size() < kMostTold) gone_.push_back(static_cast<Rank>(rank));
+  }
+}
+
 bool RankReception::is_settled(Stranger& stranger) {
   stranger.link.pull();
   try {
-    const auto record = stranger.link.next();
-    if (!record) {
-      if (stranger.link.over()) return true;  // nothing was said
-      return Clock::now() >= stranger.until && refuse(stranger, "it does not say who it is");
+    // A welcome may be answered along with what comes after it, which is the rank's.
+    while (const auto record = stranger.link.next()) {
+      if (take(stranger, *record)) return true;
     }
-    if (record->kind != RecordKind::kHello) return refuse(stranger, "it does not greet first");
-    return greet(stranger, greeting_in(record->body));
   } catch (const WireError& error) {
     return refuse(stranger, error.what());
   }
+  if (stranger.link.over()) return true;  // nothing was said, or nothing more
+  if (Clock::now() < stranger.until) return false;
+  return refuse(stranger, stranger.rank == 0
+                              ? "it does not say who it is"
+                              : "it says that it is rank " + std::to_string(stranger.rank) +
+                                    ", and does not answer its welcome");
+}
+
+bool RankReception::take(Stranger& stranger, const Record& record) {
+  if (stranger.rank == 0) {
+    if (record.kind != RecordKind::kHello) return refuse(stranger, "it does not greet first");
+    return greet(stranger, greeting_in(record.body));
+  }
+  if (record.kind != RecordKind::kPresent) {
+    return refuse(stranger, "it does not answer its welcome first");
+  }
+  return seat(stranger, number_in(record.body));
 }
 
 bool RankReception::greet(Stranger& stranger, const Greeting& greeting) {
   const auto ranks = static_cast<Rank>(joined_.size());
   const std::string rank = "rank " + std::to_string(greeting.rank);
+  if (!is_same(greeting.token, token_)) {
+    const std::string brought = greeting.token.empty() ? "brings no token" : "brings another token";
+    note(stranger, rank + " " + (token_.empty() ? "brings a token, and rank 0 has none" : brought));
+    return true;
+  }
   if (greeting.ranks != ranks) {
     return refuse(stranger, rank + " counts " + std::to_string(greeting.ranks) + " ranks, rank 0 " +
                                 std::to_string(ranks));
@@ -102,18 +150,40 @@ bool RankReception::greet(Stranger& stranger, const Greeting& greeting) {
   if (greeting.rank < 1 || greeting.rank >= ranks) {
     return refuse(stranger, "there is no " + rank + " to join");
   }
-  auto& place = joined_[static_cast<std::size_t>(greeting.rank)];
-  if (place && !is_over(*place)) {
-    return refuse(stranger, rank + " has joined already: two processes say they are it");
-  }
-  place = std::move(stranger.link);
-  place->send(RecordKind::kWelcome, {});
+  if (is_taken(greeting.rank)) return refuse_second(stranger, greeting.rank);
+  stranger.rank = greeting.rank;
+  stranger.welcome = drawn_number();
+  stranger.until = Clock::now() + kGreetingDeadline;
+  stranger.link.send(RecordKind::kWelcome, body_of_number(stranger.welcome));
+  return false;
+}
+
+bool RankReception::seat(Stranger& stranger, std::uint64_t welcome) {
+  if (welcome != stranger.welcome) return refuse(stranger, "it answers another welcome");
+  if (is_taken(stranger.rank)) return refuse_second(stranger, stranger.rank);
+  joined_[static_cast<std::size_t>(stranger.rank)] = std::move(stranger.link);
   return true;
+}
+
+bool RankReception::is_taken(Rank rank) {
+  const auto& place = joined_[static_cast<std::size_t>(rank)];
+  return place && !has_gone(*place);
+}
+
+bool RankReception::refuse_second(Stranger& stranger, Rank rank) {
+  const RecordLink& first = *joined_[static_cast<std::size_t>(rank)];
+  return refuse(stranger, "rank " + std::to_string(rank) + " has joined already, from " +
+                              text_of(peer_address(first.socket())) +
+                              ": two processes say they are it");
+}
+
+void RankReception::note(const Stranger& stranger, const std::string& why) {
+  if (refusals_.size() < kMostTold) refusals_.push_back(stranger.from + ": " + why);
 }
 
 bool RankReception::refuse(Stranger& stranger, const std::string& why) {
   stranger.link.send(RecordKind::kRefused, body_of_text(why));
-  if (refusals_.size() < kMostTold) refusals_.push_back(stranger.from + ": " + why);
+  note(stranger, why);
   return true;
 }
 
@@ -128,6 +198,7 @@ std::string RankReception::who_is_missing(milliseconds after) const {
   }
   text += " did not come to the rendezvous at " + text_of(local_address(listener_)) + " within " +
           std::to_string(after.count() / 1000) + " s";
+  for (const Rank rank : gone_) text += "; rank " + std::to_string(rank) + " came and went again";
   for (const std::string& refusal : refusals_) text += "; sent away: " + refusal;
   return text;
 }
@@ -137,12 +208,15 @@ RecordLink join_rank0(const SocketAddress& rank0, const RendezvousSettings& sett
   const Clock::time_point until = Clock::now() + settings.join_deadline;
   Socket socket = reach(rank0, until);
   RecordLink link(std::move(socket), kLongestRecord);
-  link.send(RecordKind::kHello, body_of(Greeting{settings.rank, settings.ranks}));
+  link.send(RecordKind::kHello, body_of(Greeting{settings.rank, settings.ranks, settings.token}));
   const std::string where = "rank 0 at " + text_of(rank0);
   try {
     std::optional<Record> answer = link.next();
     while (!answer) {
-      if (link.over()) throw ExchangeError(where + " closed the connection without a word");
+      if (link.over()) {
+        throw ExchangeError(where + " closed the connection without a word" +
+                            "; is it of the same run, with the same token?");
+      }
       if (Clock::now() >= until) throw ExchangeError(where + " does not answer");
       wait_for(link.socket(), Waiting::kRead, kStep);
       link.pull();
@@ -153,6 +227,7 @@ RecordLink join_rank0(const SocketAddress& rank0, const RendezvousSettings& sett
                           " away: " + text_in(answer->body));
     }
     if (answer->kind != RecordKind::kWelcome) throw WireError("it does not welcome us");
+    link.send(RecordKind::kPresent, body_of_number(number_in(answer->body)));
   } catch (const WireError& error) {
     throw ExchangeError(where + " can't be understood: " + error.what());
   }

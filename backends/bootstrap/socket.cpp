@@ -125,6 +125,11 @@ int connect_error(const Socket& socket) {
   return error;
 }
 
+bool other_end_left(const Socket& socket) {
+  pollfd asked{socket.descriptor(), POLLRDHUP, 0};
+  return poll(&asked, 1, 0) > 0 && (asked.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
 SocketAddress local_address(const Socket& socket) {
   sockaddr_storage storage{};
   socklen_t length = sizeof storage;

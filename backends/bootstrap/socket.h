@@ -49,6 +49,9 @@ std::optional<Socket> begin_connect(const SocketAddress& address);
 // 0, or the error with which it failed.
 int connect_error(const Socket& socket);
 
+// Whether the other end has closed, also where not all that it sent is read yet.
+bool other_end_left(const Socket& socket);
+
 SocketAddress local_address(const Socket& socket);
 SocketAddress peer_address(const Socket& socket);
 

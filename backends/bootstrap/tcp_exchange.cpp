@@ -29,9 +29,12 @@ std::string list_of(const std::vector<Rank>& ranks) {
 }
 
 std::string seconds_text(milliseconds time) {
-  const std::string text = std::to_string(time.count() / 1000);
-  const auto tenths = time.count() % 1000 / 100;
-  return text + (tenths == 0 ? "" : "." + std::to_string(tenths)) + " s";
+  std::string text = std::to_string(time.count() / 1000);
+  if (const auto tenths = time.count() % 1000 / 100; tenths != 0) {
+    text += '.';
+    text += std::to_string(tenths);
+  }
+  return text + " s";
 }
 
 void give_up_where_hopeless(const RendezvousSettings& settings) {
@@ -45,7 +48,7 @@ std::unique_ptr<TcpExchange> TcpExchange::host(Socket listener,
                                                const RendezvousSettings& settings) {
   GRADHAUL_ASSERT(settings.rank == 0, "rank 0 is the host");
   std::string local = local_address(listener).host;
-  RankReception reception(std::move(listener), settings.ranks);
+  RankReception reception(std::move(listener), settings.ranks, settings.token);
   const Clock::time_point until = Clock::now() + settings.join_deadline;
   while (!reception.missing().empty()) {
     if (Clock::now() >= until) {
@@ -56,6 +59,7 @@ std::unique_ptr<TcpExchange> TcpExchange::host(Socket listener,
     reception.add_to(waiting);
     poll(waiting.data(), waiting.size(), static_cast<int>(milliseconds(kPumpStep).count()));
     reception.admit();
+    reception.give_places_back();
   }
   std::vector<Peer> peers;
   for (Rank rank = 1; rank < settings.ranks; ++rank) {
@@ -64,7 +68,10 @@ std::unique_ptr<TcpExchange> TcpExchange::host(Socket listener,
     local = local_address(link.socket()).host;
     peers.push_back({rank, std::move(link), {}, false, false});
   }
-  return std::unique_ptr<TcpExchange>(new TcpExchange(settings, std::move(peers), local));
+  std::unique_ptr<TcpExchange> exchange(new TcpExchange(settings, std::move(peers), local));
+  exchange->sent_away_ = reception.sent_away();
+  exchange->pump(0ms);  // nobody need wait for what came along with an answer to a welcome
+  return exchange;
 }
 
 std::unique_ptr<TcpExchange> TcpExchange::join(const SocketAddress& rank0,
@@ -96,7 +103,7 @@ void TcpExchange::pump(milliseconds most) {
       if ((waiting[i].revents & POLLOUT) != 0) peer.link.push();
       peer.link.pull();
     }
-    // Also what came along with its greeting, of which poll() knows nothing any more.
+    // Also what came along with its answer, of which poll() knows nothing any more.
     try {
       while (const auto record = peer.link.next()) take(peer, *record);
     } catch (const WireError& error) {
@@ -124,6 +131,10 @@ void TcpExchange::take(Peer& peer, const Record& record) {
     case RecordKind::kFailures:
       verdict_ = failures_in(record.body);
       for (const RankFailure& failure : *verdict_) reports_.push_back(failure);
+      return;
+    case RecordKind::kRefused:
+      report({rank(), 0,
+              "rank 0 sends rank " + std::to_string(rank()) + " away: " + text_in(record.body)});
       return;
     default:
       throw WireError("a record that has no place here");

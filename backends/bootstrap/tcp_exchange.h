@@ -35,6 +35,8 @@ class TcpExchange final : public Exchange {
 
   // An address of this host at which the other ranks reach it.
   std::string local_host() const { return local_host_; }
+  // Of rank 0: who was sent away before all had come, and why; some of them, where they are many.
+  const std::vector<std::string>& sent_away() const { return sent_away_; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -63,6 +65,7 @@ class TcpExchange final : public Exchange {
   RendezvousSettings settings_;
   std::vector<Peer> peers_;  // of rank 0: 1, 2, …; of others: rank 0
   std::string local_host_;
+  std::vector<std::string> sent_away_;
   std::vector<RankFailure> reports_;  // as they came
   std::optional<std::vector<RankFailure>> verdict_;
 };

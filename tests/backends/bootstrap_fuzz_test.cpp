@@ -5,7 +5,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "backends/bootstrap/exchange_records.h"
 #include "backends/bootstrap/tcp_exchange.h"
@@ -17,6 +19,8 @@ namespace {
 using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
 
+const std::vector<std::string> kTokens{"", "", "of this run", std::string(kLongestToken, 'x')};
+
 // Records in and out of turn, of all kinds and of none, some damaged.
 std::string hostile_bytes(std::uint64_t seed) {
   DamageDraws draws(seed);
@@ -24,18 +28,23 @@ std::string hostile_bytes(std::uint64_t seed) {
   for (std::size_t record = draws.below(5); record > 0; --record) {
     std::vector<std::byte> body(draws.below(200));
     for (std::byte& each : body) each = static_cast<std::byte>(draws.below(256));
-    // A greeting that names a rank which is not to come.
-    if (draws.below(3) == 0) {
-      body = body_of(Greeting{static_cast<Rank>(2 + draws.below(100)), 2});
+    auto kind = static_cast<RecordKind>(draws.below(kLastRecordKind + 2));
+    // A greeting in every respect, also of the rank that is to come.
+    if (draws.below(2) == 0) {
+      body = body_of(Greeting{static_cast<Rank>(draws.below(4)), 2, kTokens[draws.below(4)]});
+      kind = RecordKind::kHello;
+    } else if (draws.below(4) == 0) {
+      body = body_of_number(draws.below(std::size_t{1} << 40));
+      kind = RecordKind::kPresent;
     }
-    const auto kind = static_cast<RecordKind>(draws.below(kLastRecordKind + 2));
     const std::vector<std::byte> bytes = encoded(kind, body);
     all.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   }
   return draws.below(2) == 0 ? all : damaged_text(all, {"gfr1", std::string(64, '\xff')}, seed);
 }
 
-// Connects, says something, and goes, or stays a while.
+// Connects, says something, and goes, or stays a while. It never hears what it is told, so that it
+// cannot answer a welcome: who can do that, and knows the token if there is one, is a rank.
 void attack(const SocketAddress& address, std::uint64_t seed, std::vector<Socket>& staying) {
   auto socket = begin_connect(address);
   if (!socket || !wait_for(*socket, Waiting::kWrite, 1000ms)) return;
@@ -58,7 +67,7 @@ TEST(BootstrapFuzz, HostileConnectionsDoNotEndARun) {
     std::string complaint;
     const auto part = [&](Rank rank) {
       try {
-        const RendezvousSettings settings{rank, 2, 60s, 60s, {}};
+        const RendezvousSettings settings{rank, 2, 60s, 60s, {}, kTokens[2 * (seed % 2)]};
         const auto exchange = rank == 0 ? TcpExchange::host(std::move(listener), settings)
                                         : TcpExchange::join(address, settings);
         for (int i = 0; i < 20; ++i) {

@@ -24,7 +24,7 @@ TEST(Record, HasTheSameBytesOnEveryMachine) {
   // FNV-1a of "ab" in 32 bits is 0x4d2505ca (from its definition, by hand).
   EXPECT_THAT(encoded(RecordKind::kGather, bytes_of({'a', 'b'})),
               ElementsAreArray(bytes_of(
-                  {'g', 'r', 'a', 'd', 0, 1, 0, 4, 0, 0, 0, 2, 0x4d, 0x25, 0x05, 0xca, 'a', 'b'})));
+                  {'g', 'r', 'a', 'd', 0, 2, 0, 4, 0, 0, 0, 2, 0x4d, 0x25, 0x05, 0xca, 'a', 'b'})));
 }
 
 TEST(Record, ComesOutWholeHoweverItCame) {
@@ -62,7 +62,7 @@ std::string complaint_with(std::size_t at, int value) {
 TEST(Record, OfStrangersIsNone) {
   EXPECT_THAT(complaint_with(0, 'G'), HasSubstr("does not speak"));
   EXPECT_THAT(complaint_with(3, 'e'), HasSubstr("does not speak"));
-  EXPECT_THAT(complaint_with(5, 2), HasSubstr("version 2 of the rendezvous, this is 1"));
+  EXPECT_THAT(complaint_with(5, 1), HasSubstr("version 1 of the rendezvous, this is 2"));
   EXPECT_THAT(complaint_with(7, 0), HasSubstr("no known kind"));
   EXPECT_THAT(complaint_with(7, kLastRecordKind + 1), HasSubstr("no known kind"));
   EXPECT_THAT(complaint_with(8, 1), HasSubstr("too long"));
@@ -88,9 +88,11 @@ TEST(Record, OfAnyLengthTakesNoMoreRoomThanWhatCame) {
 }
 
 TEST(ExchangeRecords, ReadBackTheSame) {
-  const Greeting greeting = greeting_in(body_of(Greeting{3, 70000}));
+  const Greeting greeting = greeting_in(body_of(Greeting{3, 70000, "a job\n"}));
   EXPECT_EQ(greeting.rank, 3);
   EXPECT_EQ(greeting.ranks, 70000);
+  EXPECT_EQ(greeting.token, "a job\n");
+  EXPECT_EQ(number_in(body_of_number(0xfedcba9876543210)), 0xfedcba9876543210U);
   const auto failures = failures_in(body_of({{2, -1, "no memory"}, {0, 2, "gone"}}));
   ASSERT_EQ(failures.size(), 2U);
   EXPECT_EQ(failures[0].peer, -1);
@@ -108,6 +110,13 @@ TEST(ExchangeRecords, OfTheWrongLengthAreRefused) {
   std::vector<std::byte> longer = body_of(Greeting{1, 2});
   longer.push_back({});
   EXPECT_THROW(greeting_in(longer), WireError);
+  const std::vector<std::byte> greeting = body_of(Greeting{1, 2, "token"});
+  for (std::size_t length = 0; length < greeting.size(); ++length) {
+    EXPECT_THROW(greeting_in(std::span(greeting).first(length)), WireError) << length;
+  }
+  // The longest that is sent fits what a stranger may say.
+  EXPECT_LE(body_of(Greeting{1, 2, std::string(kLongestToken, 'x')}).size(), kLongestGreeting);
+  EXPECT_THROW(number_in(bytes_of({1, 2, 3})), WireError);
   EXPECT_THROW(parts_in(body_of({bytes_of({1})}), 2), WireError);
   EXPECT_THROW(failures_in(body_of(std::vector<RankFailure>{})), WireError);
 }

@@ -109,7 +109,7 @@ TEST(TcpExchange, NamesWhoDidNotComeAndWhoWasSentAway) {
   send_some(*stranger, greeting);
   const auto complaints = ranks.run([](Exchange& exchange) { exchange.all_gather({}); }, 2);
   EXPECT_THAT(complaints[0], AllOf(HasSubstr("rank 2 did not come to the rendezvous at 127.0.0.1:"),
-                                   HasSubstr("version 9 of the rendezvous, this is 1")));
+                                   HasSubstr("version 9 of the rendezvous, this is 2")));
 }
 
 TEST(TcpExchange, TellsAJoinerWhyItIsSentAway) {
@@ -148,7 +148,7 @@ TEST(TcpExchange, TellsAJoinerOfAnotherVersion) {
     complaint = error.what();
   }
   host.join();
-  EXPECT_THAT(complaint, HasSubstr("it speaks version 3 of the rendezvous, this is 1"));
+  EXPECT_THAT(complaint, HasSubstr("it speaks version 3 of the rendezvous, this is 2"));
 }
 
 TEST(TcpExchange, SaysWhereItDidNotFindRank0) {

@@ -1,7 +1,10 @@
 // gradhaul measure, when something is wrong: with the command line, between ranks, with a rank.
 
+#include <cstdlib>
 #include <thread>
 
+#include "backends/bootstrap/exchange_records.h"
+#include "backends/bootstrap/record.h"
 #include "tests/program/measure_runs.h"
 
 namespace gradhaul {
@@ -91,23 +94,45 @@ TEST(MeasureByHand, SaysWhoDidNotCome) {
   EXPECT_THAT(alone.err, HasSubstr("can't reach rank 0"));
 }
 
+// As soon as somebody listens there.
+Socket connected_to(const std::string& rendezvous) {
+  for (int i = 0; i < 5000; ++i) {
+    auto socket = begin_connect(*parse_socket_address(rendezvous));
+    if (socket && wait_for(*socket, Waiting::kWrite, 1000ms) && connect_error(*socket) == 0) {
+      return std::move(*socket);
+    }
+    std::this_thread::sleep_for(20ms);
+  }
+  return {};
+}
+
 TEST(MeasureByHand, GoesOnThoughStrangersComeToThePort) {
   const std::string rendezvous = free_rendezvous();
   const std::vector<std::string> settings{"workload.size=[1KiB]"};
   BackgroundProgram host("0", by_hand(0, rendezvous, settings, {"--iterations=1"}));
-  std::optional<Socket> stranger;
-  for (int i = 0; i < 5000; ++i) {
-    stranger = begin_connect(*parse_socket_address(rendezvous));
-    if (stranger && wait_for(*stranger, Waiting::kWrite, 1000ms) && connect_error(*stranger) == 0) {
-      break;
-    }
-    std::this_thread::sleep_for(20ms);
-  }
+  const Socket stranger = connected_to(rendezvous);
   const std::string request = "GET / HTTP/1.1\r\n\r\n";
-  send_some(*stranger, std::as_bytes(std::span(request)));
+  send_some(stranger, std::as_bytes(std::span(request)));
   const ProgramRun other = run_program(by_hand(1, rendezvous, settings, {"--iterations=1"}));
   EXPECT_EQ(other.status, 0) << other.err;
   EXPECT_EQ(host.end().status, 0);
+}
+
+// It says that it is rank 1, as a rank does, and stays.
+TEST(MeasureByHand, TakesNobodyForARankWhoDoesNotKnowTheToken) {
+  const std::string rendezvous = free_rendezvous();
+  const std::vector<std::string> settings{"workload.size=[1KiB]"};
+  BackgroundProgram host("0", by_hand(0, rendezvous, settings, {"--iterations=1", "--token=ours"}));
+  const Socket stranger = connected_to(rendezvous);
+  send_some(stranger, encoded(RecordKind::kHello, body_of(Greeting{1, 2})));
+  setenv("GRADHAUL_TOKEN", "ours", 1);
+  const ProgramRun other = run_program(by_hand(1, rendezvous, settings, {"--iterations=1"}));
+  unsetenv("GRADHAUL_TOKEN");
+  EXPECT_EQ(other.status, 0) << other.err;
+  const ProgramRun end = host.end();
+  EXPECT_EQ(end.status, 0) << end.err;
+  EXPECT_THAT(end.out + end.err, HasSubstr("sent away from the rendezvous: 127.0.0.1:"));
+  EXPECT_THAT(end.out + end.err, HasSubstr(": rank 1 brings no token"));
 }
 
 // Runs that would go on for hours.

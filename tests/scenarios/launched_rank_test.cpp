@@ -51,6 +51,23 @@ TEST(LaunchedRank, OfSlurm) {
   EXPECT_FALSE(launched({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "8"}}));
 }
 
+// What keeps runs apart is called the same on all hosts, or there is none.
+TEST(LaunchedRank, HasAsTokenWhatIsTheSameOnAllHosts) {
+  EXPECT_EQ(launched({{"OMPI_COMM_WORLD_RANK", "3"},
+                      {"OMPI_COMM_WORLD_SIZE", "8"},
+                      {"PMIX_NAMESPACE", "prterun-host-1@1"}})
+                ->token,
+            "mpirun prterun-host-1@1");
+  EXPECT_EQ(launched({{"SLURM_PROCID", "1"},
+                      {"SLURM_STEP_NUM_TASKS", "2"},
+                      {"SLURM_JOB_ID", "77"},
+                      {"SLURM_STEP_ID", "0"}})
+                ->token,
+            "srun 77.0");
+  EXPECT_EQ(launched({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"PMI_FD", "7"}})->token, "");
+  EXPECT_EQ(launched({{"OMPI_COMM_WORLD_RANK", "3"}, {"OMPI_COMM_WORLD_SIZE", "8"}})->token, "");
+}
+
 TEST(LaunchedRank, OfNobody) {
   EXPECT_FALSE(launched({}));
   EXPECT_FALSE(launched({{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "1"}}));
