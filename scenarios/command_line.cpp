@@ -193,6 +193,7 @@ CLI::Option* add_ranks(CLI::App* command, MeasureOptions& measure, const char* r
   command->add_option("--timeout", measure.timeout, "Give up after so long without progress (30s)")
       ->type_name("TIME");
   command->add_flag("--started-by-measure", measure.started_by_measure)->group("");
+  command->add_option("--rank0-at", measure.rank0_at)->group("");
   return backend;
 }
 

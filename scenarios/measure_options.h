@@ -33,6 +33,7 @@ struct MeasureOptions {
   ProgressMode progress = ProgressMode::kAuto;
   // This process is one of several that a measure on this host started by itself.
   bool started_by_measure = false;
+  std::string rank0_at;                  // HOST:PORT where that one listens, whatever it was told
   std::optional<LaunchedRank> launched;  // as mpirun or srun says
   std::vector<std::string> arguments;    // the command line, without the program's name
 };

@@ -218,7 +218,7 @@ MeasurePlan plan_of(const MeasureOptions& options, const CommandContext& context
   refuse_simulated_only(plan.scenario, options.backend);
   plan.ranks = plan.scenario.cluster.ranks();
   plan.rank = options.rank ? *options.rank : 0;
-  plan.rendezvous = options.rendezvous;
+  plan.rendezvous = options.started_by_measure ? options.rank0_at : options.rendezvous;
   plan.token = token_of(options, plan.start);
   if (plan.start == RankStart::kLauncher) {
     plan.rank = options.launched->rank;

@@ -49,7 +49,7 @@ RankProcesses::RankProcesses(const std::vector<std::string>& arguments, int rank
     std::vector<std::string> words{"gradhaul"};
     words.insert(words.end(), arguments.begin(), arguments.end());
     for (const std::string& word : {std::string("--started-by-measure"), std::string("--rank"),
-                                    std::to_string(rank), std::string("--rendezvous"), rank0}) {
+                                    std::to_string(rank), std::string("--rank0-at"), rank0}) {
       words.push_back(word);
     }
     const pid_t process = fork();

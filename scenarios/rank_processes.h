@@ -14,7 +14,7 @@ namespace gradhaul {
 class RankProcesses {
  public:
   // Starts ranks 1 … ranks - 1 with `arguments` and what tells each who it is and where rank 0
-  // listens; in the environment they find the token of the rendezvous. They end with
+  // listens (--rank0-at); in the environment they find the token of the rendezvous. They end with
   // this process, however it ends. Throws std::runtime_error.
   RankProcesses(const std::vector<std::string>& arguments, int ranks, const std::string& rank0,
                 const std::string& token);

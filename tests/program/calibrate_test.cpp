@@ -76,5 +76,13 @@ TEST(Calibrate, RefusesWhatItCannotDo) {
   EXPECT_THAT(backend.err, HasSubstr("did you mean \"tcp\""));
 }
 
+TEST(Calibrate, MeetsWhereItIsTold) {
+  const ProgramRun run =
+      run_program({"calibrate", "--backend=tcp", "--ranks=2", "--sizes=8B,1KiB", "--depths=1",
+                   "--iterations=5", "--rendezvous", free_rendezvous()});
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("write latency"));
+}
+
 }  // namespace
 }  // namespace gradhaul

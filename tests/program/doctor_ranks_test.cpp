@@ -108,8 +108,9 @@ TEST(DoctorBetweenHosts, TellsWhatIsFoundOnEachOfThem) {
 // Ranks that rank 0 started are on its host, and nobody looks at it twice.
 TEST(DoctorBetweenHosts, LooksAtAHostOnce) {
   const std::string json_file = temporary_file("check.json");
-  const ProgramRun run = doctor(
-      "1Mb/s", {"--backend=tcp", "--ranks=2", "--tolerance=100%", "--ranks-json", json_file});
+  const ProgramRun run =
+      doctor("1Mb/s", {"--backend=tcp", "--ranks=2", "--tolerance=100%", "--ranks-json", json_file,
+                       "--rendezvous", free_rendezvous()});
   EXPECT_EQ(run.status, 0) << run.err << run.out;
   EXPECT_THAT(run.out, Not(HasSubstr("# Host ")));
   const auto json = nlohmann::json::parse(text_of(json_file));

@@ -94,6 +94,20 @@ TEST(MeasureByHand, SaysWhoDidNotCome) {
   EXPECT_THAT(alone.err, HasSubstr("can't reach rank 0"));
 }
 
+// Whoever starts all ranks may say where they meet.
+TEST(MeasureStartsRanks, WhereItIsTold) {
+  const std::string rendezvous = free_rendezvous();
+  const ProgramRun run =
+      run_program(measure("tcp", {"workload.size=[1KiB]"},
+                          {"--ranks", "3", "--iterations=1", "--rendezvous", rendezvous}));
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("(3 ranks)"));
+  const ProgramRun missing =
+      run_program(measure("tcp", {}, {"--ranks", "2", "--rendezvous", "here"}));
+  EXPECT_EQ(missing.status, 2);
+  EXPECT_THAT(missing.err, HasSubstr("--rendezvous here: not HOST:PORT"));
+}
+
 // As soon as somebody listens there.
 Socket connected_to(const std::string& rendezvous) {
   for (int i = 0; i < 5000; ++i) {
