@@ -337,7 +337,7 @@ class ProcessRank {
     children_->wait(2s);
     const auto bad_end = children_->first_bad_end();
     if (bad_end && bad_end->find("signal") != std::string::npos) {
-      measured.failures.insert(measured.failures.begin(), *bad_end);
+      put_cause_first(*bad_end, measured.failures);
     }
   }
 

@@ -16,6 +16,9 @@
 namespace gradhaul {
 namespace {
 
+constexpr const char* kVictim = "a victim: ";
+constexpr const char* kUnknownCause = "the run failed, and nobody says why";
+
 std::string failure_sentence(const RankFailure& failure) {
   const std::string who = "rank " + std::to_string(failure.rank) + ": ";
   return who + failure.what;
@@ -136,12 +139,12 @@ class RankMeasurement {
     const std::vector<RankFailure> failures = by_likeliest_cause(rank_.exchange.failures());
     for (const RankFailure& failure : failures) {
       const bool cause = measured_.failures.empty();
-      measured_.failures.push_back((cause ? "" : "a victim: ") + failure_sentence(failure));
+      measured_.failures.push_back((cause ? "" : kVictim) + failure_sentence(failure));
     }
-    if (failures.empty()) measured_.failures.emplace_back("the run failed, and nobody says why");
+    if (failures.empty()) measured_.failures.emplace_back(kUnknownCause);
     if (!stopped_.empty()) {
-      measured_.failures.push_back("a victim: rank " + std::to_string(rank_.exchange.rank()) +
-                                   ": stopped " + stopped_);
+      measured_.failures.push_back(kVictim + std::string("rank ") +
+                                   std::to_string(rank_.exchange.rank()) + ": stopped " + stopped_);
     }
   }
 
@@ -156,6 +159,13 @@ class RankMeasurement {
 
 Measurement measure(const MeasureRequest& request, const RankResources& rank) {
   return RankMeasurement(request, rank).run();
+}
+
+void put_cause_first(std::string cause, std::vector<std::string>& failures) {
+  if (!failures.empty() && failures.front() == kUnknownCause) failures.erase(failures.begin());
+  if (!failures.empty() && !failures.front().starts_with(kVictim))
+    failures.front().insert(0, kVictim);
+  failures.insert(failures.begin(), std::move(cause));
 }
 
 }  // namespace gradhaul

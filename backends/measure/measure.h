@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "backends/measure/endpoint_maker.h"
@@ -72,5 +73,8 @@ struct RankResources {
 // throws for what happens in the world: that stands in Measurement::failures, and the rows that
 // were finished are there. `backend` and `cost` are for the caller to fill in.
 Measurement measure(const MeasureRequest& request, const RankResources& rank);
+
+// What somebody knows of the cause who saw more than the ranks: they are all victims of it.
+void put_cause_first(std::string cause, std::vector<std::string>& failures);
 
 }  // namespace gradhaul

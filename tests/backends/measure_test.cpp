@@ -235,6 +235,18 @@ TEST(Measure, EndsInterruptedOnAllRanks) {
   }
 }
 
+// Who started the ranks sees more of how they ended than they do.
+TEST(Measure, TakesACauseThatIsKnownBeforeWhatRanksSaw) {
+  std::vector<std::string> failures{"rank 0: rank 2 is gone", "a victim: rank 1: stopped"};
+  put_cause_first("rank 2 was killed", failures);
+  EXPECT_THAT(failures,
+              testing::ElementsAre("rank 2 was killed", "a victim: rank 0: rank 2 is gone",
+                                   "a victim: rank 1: stopped"));
+  failures = {"the run failed, and nobody says why"};
+  put_cause_first("rank 2 was killed", failures);
+  EXPECT_THAT(failures, testing::ElementsAre("rank 2 was killed"));
+}
+
 TEST(TimeSummary, TakesPercentilesByTheNearestRank) {
   std::vector<std::chrono::nanoseconds> times;
   for (int i = 100; i >= 1; --i) times.emplace_back(i);

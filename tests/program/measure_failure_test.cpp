@@ -166,6 +166,9 @@ TEST(MeasureFails, WhereARankIsKilled) {
   const ProgramRun end = run.end();
   EXPECT_EQ(end.status, 1);
   EXPECT_THAT(end.err, HasSubstr("the run failed: rank 2 was ended by signal 9"));
+  // What the others saw of it came of that.
+  EXPECT_THAT(end.out, HasSubstr("# Failed: rank 2 was ended by signal 9"));
+  EXPECT_THAT(end.out, HasSubstr("a victim: rank "));
   for (const pid_t child : children) EXPECT_NE(kill(child, 0), 0) << "a rank is left behind";
 }
 
