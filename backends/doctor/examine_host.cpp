@@ -14,6 +14,8 @@
 namespace gradhaul {
 namespace {
 
+constexpr const char* kOnlyTree = "a copied tree holds nothing of it";
+
 std::vector<CounterReading> compare(const std::vector<CounterValue>& now,
                                     const std::vector<CounterValue>* earlier) {
   std::map<std::pair<std::string, std::string>, std::uint64_t> before;
@@ -71,21 +73,36 @@ void ask_nvml(const NvmlOpener& open, HostSnapshot& snapshot) {
   if (host.gpu_states.empty()) host.gpu_states_missing = "it knows none of the GPUs on the PCI bus";
 }
 
+void take_mtus(const AskedMtus& asked, HostInventory& host) {
+  host.mtus_missing = asked.missing;
+  for (RdmaDevice& device : host.rdma) {
+    for (RdmaPort& port : device.ports) {
+      for (const PortMtus& of : asked.ports) {
+        if (of.device != device.name || of.port != port.number) continue;
+        port.mtu = of.active;
+        port.most_mtu = of.most;
+      }
+    }
+  }
+}
+
 }  // namespace
 
 HostSnapshot take_snapshot(const HostTree& tree) {
-  if (tree.is_running_host()) return take_snapshot(tree, open_nvml);
-  return take_snapshot(tree, [](std::string& why_not) -> std::unique_ptr<NvmlLibrary> {
-    why_not = "a copied tree holds nothing of it";
+  if (tree.is_running_host()) return take_snapshot(tree, open_nvml, [] { return ask_for_mtus(); });
+  const auto no_nvml = [](std::string& why_not) -> std::unique_ptr<NvmlLibrary> {
+    why_not = kOnlyTree;
     return nullptr;
-  });
+  };
+  return take_snapshot(tree, no_nvml, [] { return AskedMtus{{}, {kOnlyTree}}; });
 }
 
-HostSnapshot take_snapshot(const HostTree& tree, const NvmlOpener& open) {
+HostSnapshot take_snapshot(const HostTree& tree, const NvmlOpener& open, const MtuAsker& ask) {
   HostSnapshot snapshot;
   snapshot.host = read_host(tree);
   snapshot.counters = read_counters(tree, snapshot.host);
   ask_nvml(open, snapshot);
+  if (!snapshot.host.rdma.empty()) take_mtus(ask(), snapshot.host);
   snapshot.driver_counters_missing = !tree.is_running_host() && !tree.exists("/ethtool");
   return snapshot;
 }

@@ -11,6 +11,7 @@
 #include "backends/host/host_inventory.h"
 #include "backends/host/host_tree.h"
 #include "backends/host/nvml_library.h"
+#include "backends/verbs/port_mtus.h"
 #include "core/host_checkup.h"
 
 namespace gradhaul {
@@ -24,9 +25,13 @@ struct HostSnapshot {
 // Gives NVIDIA's management library, or nothing and why.
 using NvmlOpener = std::function<std::unique_ptr<NvmlLibrary>(std::string&)>;
 
-// The library is asked on the running host alone, and where there are NVIDIA's GPUs.
+using MtuAsker = std::function<AskedMtus()>;
+
+// Libraries are asked on the running host alone: NVIDIA's where there are its GPUs, verbs where
+// there are RDMA devices.
 HostSnapshot take_snapshot(const HostTree& tree);
-HostSnapshot take_snapshot(const HostTree& tree, const NvmlOpener& open);
+HostSnapshot take_snapshot(
+    const HostTree& tree, const NvmlOpener& open, const MtuAsker& ask = [] { return AskedMtus{}; });
 
 // What is found in the host as it is now. `earlier` and `seconds` (more than 0) speak of a snapshot
 // before; without one, `earlier` is nullptr and `seconds` 0.

@@ -64,11 +64,13 @@ HostItem item_of_port(const RdmaDevice& device, const RdmaPort& port) {
       state_word(port.state_text) +
       (port.active() || port.physical_text.empty() ? ""
                                                    : " (" + state_word(port.physical_text) + ")") +
-      (port.rate_text.empty() || !port.rate ? "" : ", " + port.rate_text);
+      (port.rate_text.empty() || !port.rate ? "" : ", " + port.rate_text) +
+      (port.mtu ? ", MTU " + std::to_string(*port.mtu) : "");
   add_fact(item, "state", port.state_text);
   add_fact(item, "phys_state", port.physical_text);
   add_fact(item, "rate", port.rate_text);
   add_fact(item, "link_layer", port.link_layer);
+  if (port.mtu) add_fact(item, "mtu", std::to_string(*port.mtu));
   add_fact(item, "firmware", device.firmware);
   add_fact(item, "board", device.board);
   for (const RdmaGid& gid : port.gids) {

@@ -172,6 +172,32 @@ void find_rate(const HostInventory& host, const RdmaDevice& device, const RdmaPo
   }
 }
 
+// Of the wire of InfiniBand: LRH, BTH and both checksums [IBTA vol. 1, 5.2].
+double payload_share(int mtu) {
+  constexpr double kHeaders = 8 + 12 + 4 + 2;
+  return mtu / (mtu + kHeaders) * 100;
+}
+
+void find_mtu(const RdmaDevice& device, const RdmaPort& port, Findings& findings) {
+  if (port.ethernet() || !port.active() || !port.mtu || !port.most_mtu) return;
+  const int mtu = *port.mtu;
+  const int most = *port.most_mtu;
+  if (mtu >= most) return;
+  findings.push_back(
+      {Severity::kWarning,
+       "port-mtu",
+       label_of(device, port),
+       "its packets have " + std::to_string(mtu) + " bytes, and it could " + std::to_string(most),
+       {{"ibv_query_port",
+         "active_mtu " + std::to_string(mtu) + ", max_mtu " + std::to_string(most)}},
+       number_text(payload_share(mtu)) + " % of the wire is payload, where " +
+           number_text(payload_share(most)) + " % could be; and there are " +
+           std::to_string(most / mtu) + " times as many packets to handle.",
+       "The subnet manager takes the smaller of what both ends of the cable can: see the switch's "
+       "port (smpquery portinfo LID PORT), and mtu= in partitions.conf of opensm.",
+       "ibv_devinfo -d " + device.name + " | grep mtu"});
+}
+
 }  // namespace
 
 void find_in_ports(const HostInventory& host, Findings& findings) {
@@ -181,6 +207,7 @@ void find_in_ports(const HostInventory& host, Findings& findings) {
       find_state(host, device, port, findings);
       if (device.pci < 0) continue;
       find_width(device, port, findings);
+      find_mtu(device, port, findings);
       const auto rate = greatest.find({host.pci[device.pci].device, port.link_layer});
       if (rate != greatest.end()) find_rate(host, device, port, rate->second, findings);
     }

@@ -54,10 +54,39 @@ std::vector<RocePort> roce_ports(const HostInventory& host) {
   return ports;
 }
 
+// As the port tells by verbs, else as drivers take it over from the interface.
+int mtu_of(const RocePort& roce) { return roce.port->mtu.value_or(rdma_mtu_of(*roce.netdev->mtu)); }
+
+// What follows from the interface's MTU is not what packets have: whether that is so.
+bool find_mtu_apart(const RocePort& roce, Findings& findings) {
+  if (!roce.port->mtu || roce.netdev == nullptr || !roce.netdev->mtu) return false;
+  const int ethernet = *roce.netdev->mtu;
+  const int mtu = *roce.port->mtu;
+  const int fits = std::min(rdma_mtu_of(ethernet), roce.port->most_mtu.value_or(4096));
+  if (mtu == fits) return false;
+  const std::string& name = roce.netdev->name;
+  findings.push_back(
+      {Severity::kWarning,
+       "roce-mtu-apart",
+       roce.label(),
+       "RDMA's packets have " + std::to_string(mtu) + " bytes, and the MTU of " + name + ", " +
+           std::to_string(ethernet) + ", is one for " + std::to_string(fits),
+       {{roce.netdev->folder + "/mtu", std::to_string(ethernet)},
+        {"ibv_query_port", "active_mtu " + std::to_string(mtu)}},
+       mtu < fits ? number_text(payload_share(mtu)) + " % of the wire is payload, where " +
+                        number_text(payload_share(fits)) + " % could be."
+                  : "Packets are longer than the interface takes: what they meet that goes by its "
+                    "MTU drops them, and nothing arrives.",
+       "ip link set " + name +
+           " down, then up: drivers take the MTU over as an interface comes up.",
+       "ibv_devinfo -d " + roce.device->name + " | grep mtu"});
+  return true;
+}
+
 void find_mtu(const RocePort& roce, Findings& findings) {
   if (roce.netdev == nullptr || !roce.netdev->mtu) return;
   const int ethernet = *roce.netdev->mtu;
-  const int mtu = rdma_mtu_of(ethernet);
+  const int mtu = mtu_of(roce);
   if (mtu >= 4096) return;
   findings.push_back({Severity::kWarning,
                       "roce-mtu",
@@ -80,7 +109,7 @@ bool find_different_mtu(const std::vector<RocePort>& ports, Findings& findings) 
   std::vector<Evidence> evidence;
   for (const RocePort& roce : ports) {
     if (roce.netdev == nullptr || !roce.netdev->mtu) continue;
-    names[rdma_mtu_of(*roce.netdev->mtu)].push_back(roce.netdev->name);
+    names[mtu_of(roce)].push_back(roce.netdev->name);
     evidence.push_back({roce.netdev->folder + "/mtu", std::to_string(*roce.netdev->mtu)});
   }
   if (names.size() < 2) return false;
@@ -295,7 +324,7 @@ void find_in_roce(const HostInventory& host, Findings& findings) {
   const std::vector<RocePort> ports = roce_ports(host);
   const bool different = find_different_mtu(ports, findings);
   for (const RocePort& roce : ports) {
-    if (!different) find_mtu(roce, findings);
+    if (!find_mtu_apart(roce, findings) && !different) find_mtu(roce, findings);
     find_gids(roce, findings);
     find_traffic_class(roce, findings);
     find_flow_control(roce, findings);

@@ -134,23 +134,31 @@ bool tells_priorities(const HostInventory& host, const RdmaDevice& device) {
   });
 }
 
+// What was said of the device, or of the library.
+std::string why_no_mtu(const HostInventory& host, const std::string& device) {
+  for (const std::string& why : host.mtus_missing) {
+    if (why.starts_with(device + ":") || why.starts_with(device + " port")) return why;
+  }
+  return host.mtus_missing.empty() ? "verbs do not know the device" : host.mtus_missing.front();
+}
+
 void list_rdma(const HostInventory& host, UnseenList& list) {
-  bool infiniband = false;
+  std::vector<std::string> sizeless;
   bool ethernet = false;
   bool classless = false;
   for (const RdmaDevice& device : host.rdma) {
     for (const RdmaPort& port : device.ports) {
       list_port(device, port, list);
       if (device.pci < 0 || !port.active()) continue;
-      infiniband = infiniband || port.link_layer == "InfiniBand";
+      if (port.link_layer == "InfiniBand" && !port.mtu) sizeless.push_back(device.name);
       ethernet = ethernet || (port.ethernet() && !tells_priorities(host, device));
       classless = classless || (port.ethernet() && !port.traffic_class);
       if (port.ethernet()) list_roce_port(device, port, list);
     }
   }
-  if (infiniband) {
-    list.add("the MTU of InfiniBand ports", "", "no file holds it",
-             "a query by verbs: ibv_devinfo | grep active_mtu");
+  if (!sizeless.empty()) {
+    list.add("the MTU of InfiniBand ports", "libibverbs.so.1", why_no_mtu(host, sizeless.front()),
+             "rdma-core on the host itself, and the rights to ask; ibv_devinfo | grep active_mtu");
   }
   if (classless) {
     list.add("the traffic class of RoCE", "/sys/class/infiniband/DEVICE/tc/PORT/traffic_class",

@@ -66,6 +66,8 @@ struct RdmaPort {
   std::optional<double> rate;          // Gb/s
   std::optional<int> width;            // lanes
   std::string link_layer;              // "InfiniBand", "Ethernet"
+  std::optional<int> mtu;              // of RDMA's packets, in bytes of payload
+  std::optional<int> most_mtu;         // that the port could have
   std::optional<std::int64_t> sm_lid;  // of the subnet manager; 0: none
   std::vector<RdmaGid> gids;           // those that are set
   bool gids_listed = false;            // every entry of the table was readable
@@ -160,6 +162,7 @@ struct HostInventory {
   std::vector<int> gpus;         // of pci
   std::vector<int> nics;         // of pci
   std::vector<RdmaDevice> rdma;
+  std::vector<std::string> mtus_missing;  // why ports tell no MTU: "mlx5_0: can't be opened: …"
   std::vector<NetDevice> net;
   std::vector<HostQueuePair> queue_pairs;
   std::vector<std::string> queue_pairs_hidden;  // RDMA devices that tell of none of theirs
