@@ -74,6 +74,19 @@ bool named_as_on_host(const std::vector<PortCounters>& ports) {
                      [](const PortCounters& port) { return !port.as_on_host.empty(); });
 }
 
+// Under the names of a prediction, where it has one for the same.
+std::map<std::string, std::int64_t> under_predicted_names(const PortCounters& port) {
+  const auto& counts = port.as_on_host;
+  const bool of_rxe = std::any_of(counts.begin(), counts.end(),
+                                  [](const auto& count) { return is_rxe_counter(count.first); });
+  if (!of_rxe) return counts;
+  std::map<std::string, std::int64_t> named;
+  for (const auto& [name, count] : counts) {
+    named[std::string(predicted_name_of_rxe(name))] += count;
+  }
+  return named;
+}
+
 // Real ports have no other names.
 std::vector<ComparedCounter> compare_as_on_host(const std::vector<PortCounters>& predicted,
                                                 const std::vector<PortCounters>& measured) {
@@ -89,7 +102,7 @@ std::vector<ComparedCounter> compare_as_on_host(const std::vector<PortCounters>&
                        std::optional<double> ComparedCounter::*side) {
     for (const PortCounters& port : ports) {
       const std::string place = alike.contains(port.port) ? port.port : "";
-      for (const auto& [name, count] : port.as_on_host) {
+      for (const auto& [name, count] : under_predicted_names(port)) {
         std::optional<double>& sum = sums[place][name].*side;
         sum = sum.value_or(0) + static_cast<double>(count);
       }

@@ -41,7 +41,7 @@ std::vector<PortCounters> counters_of_ranks(const std::vector<std::string>& text
       auto nic = std::find(nics.begin(), nics.end(), device);
       if (nic == nics.end()) nic = nics.insert(nics.end(), device);
       const std::string counter = name.substr(slash + 1);
-      if (count <= 0 && !is_predicted_counter(counter)) continue;
+      if (count <= 0 && !is_predicted_counter(predicted_name_of_rxe(counter))) continue;
       const std::string port =
           "node" + std::to_string(nodes[rank]) + ".nic" + std::to_string(nic - nics.begin());
       ports[port].port = port;

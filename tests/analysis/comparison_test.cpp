@@ -268,6 +268,37 @@ TEST(Counters, OfRealPortsStandUnderTheirNames) {
   EXPECT_EQ(counters[3].predicted, 5);
 }
 
+// What a port of soft-RoCE counts stands beside what is predicted of the same, and nothing else.
+TEST(Counters, OfSoftRoceStandUnderThePredictedNames) {
+  PortCounters predicted;
+  predicted.port = "node0.nic0";
+  predicted.as_on_host = {{"port_xmit_packets", 80}, {"port_rcv_packets", 70},
+                          {"packet_seq_err", 2},     {"rnr_nak_retry_err", 3},
+                          {"out_of_sequence", 4},    {"link_down_events_phy", 1}};
+  PortCounters measured;
+  measured.port = "node0.nic0";
+  measured.as_on_host = {{"sent_pkts", 81},         {"rcvd_pkts", 71},         {"rcvd_seq_err", 5},
+                         {"rcvd_rnr_err", 6},       {"out_of_seq_request", 7}, {"link_downed", 1},
+                         {"completer_retry_err", 8}};
+  const auto is = [](const char* name, std::optional<double> of_prediction,
+                     std::optional<double> of_port) {
+    return AllOf(Field(&ComparedCounter::name, name),
+                 Field(&ComparedCounter::predicted, of_prediction),
+                 Field(&ComparedCounter::measured, of_port));
+  };
+  EXPECT_THAT(
+      compare_counters({predicted}, {measured}),
+      ElementsAre(is("completer_retry_err", std::nullopt, 8), is("link_down_events_phy", 1, 1),
+                  is("out_of_seq_request", std::nullopt, 7), is("out_of_sequence", 4, std::nullopt),
+                  is("packet_seq_err", 2, 5), is("port_rcv_packets", 70, 71),
+                  is("port_xmit_packets", 80, 81), is("rnr_nak_retry_err", 3, 6)));
+  // Other devices have link_downed, too, and mean what InfiniBand does.
+  measured.as_on_host = {{"link_downed", 1}, {"port_xmit_packets", 81}};
+  predicted.as_on_host = {{"link_downed", 1}, {"port_xmit_packets", 80}};
+  EXPECT_THAT(compare_counters({predicted}, {measured}),
+              ElementsAre(is("link_downed", 1, 1), is("port_xmit_packets", 80, 81)));
+}
+
 // Ports count all runs of a row, warm-up too; a prediction is of one.
 TEST(Counters, OfARowAreThoseOfOneCollective) {
   const Comparison comparison = compared_with(run_of(golden_text("measured_all_reduce.json")));
@@ -286,7 +317,7 @@ TEST(Counters, OfARowAreThoseOfOneCollective) {
               ElementsAre(is("node0.nic0", "packet_seq_err", 0, 0.2),
                           is("node0.nic0", "port_xmit_data", 3'750'000, 3'760'000),
                           is("node0.nic0", "port_xmit_wait", 40, 0),
-                          is("node0.nic0", "sent_pkts", std::nullopt, 4),
+                          is("node0.nic0", "rdma_sends", std::nullopt, 4),
                           is("", "port_xmit_data", 0, 3'760'000),
                           is("", "port_xmit_wait", 7, std::nullopt)));
   EXPECT_EQ(compare_counters(comparison, comparison.pairs.front()).pair, nullptr);

@@ -34,16 +34,24 @@ TEST(MeasuredCounters, GrowOrStay) {
       growth({{"mlx5_0:1/port_xmit_data", 10}, {"mlx5_1:1/port_xmit_data", 20}},
              {{"mlx5_0:1/port_xmit_data", 10},
               {"mlx5_1:1/port_xmit_data", 25},
-              {"mlx5_1:1/sent_pkts", 0}});
+              {"mlx5_1:1/rdma_sends", 0}});
   EXPECT_THAT(grown,
               ElementsAre(Pair("mlx5_0:1/port_xmit_data", 0), Pair("mlx5_1:1/port_xmit_data", 5),
-                          Pair("mlx5_1:1/sent_pkts", 0)));
+                          Pair("mlx5_1:1/rdma_sends", 0)));
   const std::vector<PortCounters> counters = counters_of_ranks({counted_text(grown)}, {0});
   // And a counter that predictions know tells by its 0 that it is there.
   ASSERT_EQ(counters.size(), 2U);
   EXPECT_THAT(counters[0].as_on_host, ElementsAre(Pair("port_xmit_data", 0)));
   EXPECT_EQ(counters[1].port, "node0.nic1");
   EXPECT_THAT(counters[1].as_on_host, ElementsAre(Pair("port_xmit_data", 5)));
+}
+
+// Of soft-RoCE, whose names are others.
+TEST(MeasuredCounters, TellZerosOfWhatIsPredictedByAnotherName) {
+  const std::vector<PortCounters> counters =
+      counters_of_ranks({counted_text({{"rxe0:1/rcvd_seq_err", 0}, {"rxe0:1/send_err", 0}})}, {0});
+  ASSERT_EQ(counters.size(), 1U);
+  EXPECT_THAT(counters[0].as_on_host, ElementsAre(Pair("rcvd_seq_err", 0)));
 }
 
 }  // namespace
