@@ -27,6 +27,7 @@ bool may_lose_packets(const Cluster& cluster) {
 }
 
 bool tells_gaps(const Cluster& cluster) {
+  if (cluster.network.tcp) return false;  // sockets put in order what comes early
   return !spreads_packets(cluster) || cluster.node.nic.out_of_order == OutOfOrder::kNak;
 }
 

@@ -41,6 +41,9 @@ class WorldDrawer {
       receives();
     }
     plan();
+    more_of_hosts();
+    more_of_networks();
+    other_patterns();
     world_.request.seed = seed_;
     return std::move(world_);
   }
@@ -204,6 +207,70 @@ class WorldDrawer {
     }
   }
 
+  void more_of_hosts() {
+    Node& node = cluster().node;
+    if (node.sockets > 1 && cluster().faults.far_threads.empty() && has("placed threads", 2)) {
+      const bool one = one_in(2);
+      cluster().threads = {one ? ThreadPlacement::At::kOne : ThreadPlacement::At::kOther,
+                           one ? static_cast<int>(draws_.below(node.sockets)) : 0};
+    }
+    if (!node.pcie.empty() && node.nic.pcie && has("narrow PCIe", 5)) {
+      cluster().faults.links.push_back({"node1.nic0.pcie", {}, 4, one_in(2) ? 3 : 1});
+    }
+    if (node.nvlink && has("slow NVLink", 3)) {
+      cluster().faults.links.push_back({"node0.gpu0.nvlink", BitRate{80'000'000'000}, {}, {}});
+    }
+  }
+
+  void more_of_networks() {
+    Network& network = cluster().network;
+    const bool rdma = !network.tcp;
+    const bool plain = network.topology.kind == TopologyKind::kSingleSwitch;
+    if (network.kind == NetworkKind::kInfiniband && rdma && has("IPoIB", 8)) {
+      // What lossy links, NICs and threads of RDMA have is none of a socket's.
+      cluster().faults = {};
+      communication() = Communication{};
+      cluster().threads = {};
+      tcp();
+      network.mtu = {one_in(2) ? 4092 : 2044};
+      plan();
+    }
+    if (network.kind == NetworkKind::kRoce && plain && has("bonded ports", 3)) {
+      cluster().node.bonded_nics = true;
+      network.routing = Routing::kEcmp;
+      network.topology.switch_ports = 0;
+      communication().queue_pairs = static_cast<int>(draws_.between(1, 5));
+    }
+  }
+
+  void other_patterns() {
+    if (!one_in(3)) return;
+    Workload& workload = world_.request.workload;
+    Communication& plan = communication();
+    const auto take = [&](const std::string& name, Collective collective, Algorithm algorithm) {
+      ++world_.has[name];
+      workload.collective = collective;
+      plan.algorithm = algorithm;
+    };
+    switch (draws_.below(7)) {
+      case 0:
+        return take("tree", Collective::kAllReduce, Algorithm::kTree);
+      case 1:
+        if (cluster().ranks_per_node < 2) return;
+        return take("hierarchical", Collective::kAllReduce, Algorithm::kHierarchical);
+      case 2:
+        return take("halving", Collective::kAllReduce, Algorithm::kHalvingDoubling);
+      case 3:
+        return take("recursive", Collective::kAllReduce, Algorithm::kRecursiveDoubling);
+      case 4:
+        return take("reduce_scatter", Collective::kReduceScatter, Algorithm::kRing);
+      case 5:
+        return take("all_gather", Collective::kAllGather, Algorithm::kRing);
+      default:
+        return take("broadcast", Collective::kBroadcast, Algorithm::kRing);
+    }
+  }
+
   Draws draws_;
   std::uint64_t seed_;
   World world_;
@@ -263,14 +330,17 @@ TEST(RandomMechanismsTogether, MeetEachOther) {
       continue;
     }
   }
-  for (const char* name : {"straggler",      "TCP",        "RoCE",         "leaves",
-                           "ring of leaves", "adaptive",   "spray",        "slow link",
-                           "DCQCN",          "dropping",   "storm",        "PFC off",
-                           "staging",        "ACS",        "IOMMU",        "strict ordering",
-                           "far thread",     "thread",     "interrupts",   "registration",
-                           "flush",          "BlueFlame",  "message rate", "queue pair rate",
-                           "contexts",       "bit errors", "link down",    "late receives",
-                           "few receives",   "lines"}) {
+  for (const char* name : {"straggler",      "TCP",          "RoCE",           "leaves",
+                           "ring of leaves", "adaptive",     "spray",          "slow link",
+                           "DCQCN",          "dropping",     "storm",          "PFC off",
+                           "staging",        "ACS",          "IOMMU",          "strict ordering",
+                           "far thread",     "thread",       "interrupts",     "registration",
+                           "flush",          "BlueFlame",    "message rate",   "queue pair rate",
+                           "contexts",       "bit errors",   "link down",      "late receives",
+                           "few receives",   "lines",        "placed threads", "narrow PCIe",
+                           "IPoIB",          "bonded ports", "tree",           "hierarchical",
+                           "halving",        "recursive",    "reduce_scatter", "all_gather",
+                           "broadcast"}) {
     EXPECT_GE(met[name], 4) << name;
   }
   EXPECT_GT(without_draws, 60);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/network_framing.h"
+#include "core/topology_size.h"
 #include "sim/predict.h"
 #include "tests/sim/cluster_examples.h"
 #include "tests/sim/path_oracle.h"
@@ -208,6 +209,37 @@ TEST(Tcp, AsksForNoContexts) {
   const Prediction limited = predict(request);
   EXPECT_EQ(limited.digest, plain.digest);
   EXPECT_EQ(limited.rows.at(0).time, plain.rows.at(0).time);
+}
+
+// Nor is how it would find out what is lost: sockets put in order what overtook on other ways.
+TEST(Tcp, SendsNothingAgainThatWasOvertaken) {
+  Cluster cluster = paired_cluster(4, 2);
+  Network& network = cluster.network;
+  network.mtu = {4040};
+  network.tcp = many(2, 2);
+  network.topology = {};
+  network.topology.kind = TopologyKind::kLeafSpine;
+  network.topology.switch_ports = 16;
+  network.topology.leaves = network.topology.spines = network.topology.uplinks_per_leaf = 2;
+  network.oversubscription = 2;
+  network.topology = size_topology(network, cluster.nodes, cluster.node.nic_count).topology;
+  network.routing = Routing::kAdaptive;
+  PredictionRequest request = request_for(cluster, 1_MiB);
+  request.communication.gpudirect = GpuDirect::kOff;
+  const Prediction plain = predict(request);
+  for (const OutOfOrder order : {OutOfOrder::kPlace, OutOfOrder::kNak}) {
+    for (const int timeout : {1, 20}) {
+      request.cluster.node.nic.out_of_order = order;
+      request.cluster.node.nic.retransmission = Retransmission::kSelectiveRepeat;
+      request.communication.timeout = timeout;  // 8 us, which most messages take, and 4 s
+      const Prediction other = predict(request);
+      EXPECT_EQ(other.digest, plain.digest);
+      EXPECT_EQ(other.rows.at(0).time, plain.rows.at(0).time);
+      for (const PortCounters& port : other.counters) {
+        EXPECT_EQ(port.local_ack_timeout_err + port.out_of_sequence + port.packet_seq_err, 0);
+      }
+    }
+  }
 }
 
 }  // namespace
