@@ -230,6 +230,7 @@ class WorldDrawer {
       // What lossy links, NICs and threads of RDMA have is none of a socket's.
       cluster().faults = {};
       communication() = Communication{};
+      world_.request.workload.collective = Collective::kAllReduce;
       cluster().threads = {};
       tcp();
       network.mtu = {one_in(2) ? 4092 : 2044};
