@@ -178,20 +178,28 @@ TEST(GpuDirectOff, PassesTheUplinkTwice) {
               0.02 * (256 << 20) / kNdr);
 }
 
-// Each NIC at its rate where each pair has a switch; staged, both pairs share the one uplink.
+// Each NIC at its rate where each pair has a switch; staged, both pairs share the one uplink, and
+// with threads at the other socket the socket link, which then carries each way what both GPUs and
+// both NICs move to or from host memory. Beside the 120 and 160 Gb/s of the article: 75, 93, 198.
 TEST(SixtyPercent, IsLostToAnUplinkAndToThreads) {
   const std::string repaired =
       "cluster.node.pcie=[{switch: sw0, parent: socket0, link: gen4x16, devices: [gpu0, nic0]},"
       "{switch: sw1, parent: socket0, link: gen4x16, devices: [gpu1, nic1]}]";
-  const std::string size = "workload.size=64MiB";
-  const double sent = 1.5 * (64 << 20) / 2;
+  const std::string size = "workload.size=256MiB";
+  const double sent = 1.5 * (256 << 20) / 2;
   const double rate = 25e9 * 4096 / 4122;
-  const double both = seconds("sixty-percent", {size, repaired, "cluster.faults=[]"});
-  EXPECT_NEAR(sent / both / rate, 1, 0.04);
-  const double bound = seconds("sixty-percent", {size, "cluster.faults=[]"});
+  const double both = sent / seconds("sixty-percent", {size, repaired, "cluster.faults=[]"});
+  EXPECT_NEAR(both / rate, 1, 0.01);
   // Two copies to the GPUs, in completions of 64 B.
-  EXPECT_LT(sent / bound, kPcie5 / 2 * 64 / 84 / 2);
-  EXPECT_GT(seconds("sixty-percent", {size}), 1.1 * bound);
+  const double uplink = kPcie5 / 2 * 64 / 84 / 2;
+  const double bound = sent / seconds("sixty-percent", {size, "cluster.faults=[]"});
+  EXPECT_LT(bound, uplink);
+  EXPECT_GT(bound, 0.96 * uplink);
+  // Two GPUs and two NICs each way: all of them busy nine tenths of the time.
+  const double socket_link = 41.6e9 / 4;
+  const double asked = sent / seconds("sixty-percent", {size});
+  EXPECT_LT(asked, socket_link);
+  EXPECT_GT(asked, 0.88 * socket_link);
 }
 
 // At the least, 14 steps of messages that cost each what a flag, a post and a completion do; lines
