@@ -7,13 +7,15 @@
 namespace gradhaul {
 
 NicHoldings::NicHoldings(const Cluster& cluster, const Communication& communication)
-    : each_(communication.queue_pairs + (cluster.network.kind == NetworkKind::kIdeal ? 0 : 1)),
+    : rdma_(!cluster.network.tcp),
+      each_(communication.queue_pairs + (cluster.network.kind == NetworkKind::kIdeal ? 0 : 1)),
       slots_(with_flags(communication.protocol, communication.slot_size) * communication.slots),
       queue_pairs_(static_cast<std::size_t>(cluster.nodes * cluster.node.nic_count)),
       received_(static_cast<std::size_t>(cluster.ranks())),
       registers_(static_cast<std::size_t>(cluster.ranks())) {}
 
 void NicHoldings::add(int source_nic, int destination_nic, Rank source, Rank destination) {
+  if (!rdma_) return;
   queue_pairs_[static_cast<std::size_t>(source_nic)] += each_;
   queue_pairs_[static_cast<std::size_t>(destination_nic)] += each_;
   ++received_[static_cast<std::size_t>(destination)];

@@ -3,6 +3,7 @@
 // What the connections of a collective hold of NICs: queue pairs, and receive slots in registered
 // memory. Counted as they are wired (sim/wiring.h): of each connection that goes by NICs,
 // `communication.queue_pairs` for its data and, but on the ideal network, one for its credits.
+// TCP's are sockets, which neither have queue pairs nor registered memory: they hold nothing.
 
 #include <cstdint>
 #include <vector>
@@ -24,6 +25,7 @@ class NicHoldings {
   HeldResources held(int channels, Bytes size) const;
 
  private:
+  bool rdma_;
   int each_;  // queue pairs of a connection
   Bytes slots_;
   std::vector<std::int64_t> queue_pairs_;  // by NIC

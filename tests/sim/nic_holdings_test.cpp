@@ -58,6 +58,25 @@ TEST(NicHoldings, AreThoseOfTheBusiestNicAndRank) {
   EXPECT_EQ(row.held.registered, row.size + 64_KiB * 4 * 4);
 }
 
+// Sockets are no queue pairs, and the kernel's buffers are registered with no NIC.
+TEST(NicHoldings, OfTcpAreNone) {
+  PredictionRequest request = exchange();
+  request.cluster.node = hgx_h100();
+  request.cluster.ranks_per_node = 8;
+  request.cluster.nodes = 2;
+  request.cluster.network.kind = NetworkKind::kEthernet;
+  request.cluster.network.tcp = TcpSettings{};
+  request.communication.gpudirect = GpuDirect::kOff;
+  for (const Fidelity fidelity : {Fidelity::kPacket, Fidelity::kFlow, Fidelity::kAnalytic}) {
+    request.fidelity = fidelity;
+    const ResultRow row = predict(request).rows.at(0);
+    EXPECT_EQ(row.held.gpu_sms, 1);
+    EXPECT_EQ(row.held.queue_pairs, 0);
+    EXPECT_EQ(row.held.queue_pairs_per_nic, 0);
+    EXPECT_EQ(row.held.registered.count, 0);
+  }
+}
+
 // Nothing goes by a NIC.
 TEST(NicHoldings, OfOneNodeAreNone) {
   Cluster cluster = one_switch(hgx_h100(), 1, 400_Gbps);
