@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/packet_loss.h"
+#include "core/pause_marks.h"
 #include "core/receive_queue.h"
 
 namespace gradhaul {
@@ -27,6 +28,26 @@ void check_receives(MappingReader& reader, const Scenario& scenario) {
   reader.report_together({"simulation.fidelity", "communication.receives", "cluster.faults"},
                          "receives: only fidelity packet has queue pairs wait for receives; for "
                          "any other take receives: auto, and leave the fault receives_late out");
+}
+
+void note_pacing(Scenario& scenario) {
+  if (!scenario.cluster.network.congestion.dcqcn) return;
+  scenario.model_notes.emplace_back(
+      "congestion_control: dcqcn is taken to share links evenly at no cost, and times may be off "
+      "by more than is said: only fidelity packet marks packets and slows senders down");
+}
+
+void note_pauses(Scenario& scenario) {
+  const Network& network = scenario.cluster.network;
+  if (scenario.cluster.nodes < 2 || !pauses_without_need(network)) return;
+  const PauseMarks marks = least_marks(network);
+  scenario.model_notes.push_back(fmt::format(
+      "flow_control: a port pauses above {}B and lets go on at {}B. With less than {}B and {}B "
+      "links may be paused that nothing else holds up, or run dry until they are let go on. Only "
+      "fidelity packet pauses any: this time may be far too short, and neither how far it is said "
+      "to be off nor between what it is said to lie need hold.",
+      marks.xoff.count, marks.xon.count, held_in_passing(network).count,
+      gone_before_resumed(network).count));
 }
 
 }  // namespace
@@ -63,10 +84,12 @@ void check_priorities(MappingReader& reader, const Scenario& scenario) {
                 "the scenario");
 }
 
-void check_losses(MappingReader& reader, const Scenario& scenario) {
+void check_losses(MappingReader& reader, Scenario& scenario) {
   const Faults& faults = scenario.cluster.faults;
   const bool in_packets = faults.lossy() || !faults.pfc_off.empty() || !faults.storms.empty();
   if (scenario.fidelity == Fidelity::kPacket) return;
+  note_pacing(scenario);
+  note_pauses(scenario);
   check_receives(reader, scenario);
   if (in_packets) {
     reader.report_together({"simulation.fidelity", "cluster.faults"},
@@ -86,15 +109,6 @@ void check_losses(MappingReader& reader, const Scenario& scenario) {
        "communication.traffic_class"},
       "flow_control: only fidelity packet drops what buffers cannot hold; for any other take "
       "flow_control: pfc and traffic_class: auto");
-}
-
-void note_pacing(Scenario& scenario) {
-  const bool packets = scenario.fidelity == Fidelity::kPacket;
-  if (packets || !scenario.cluster.network.congestion.dcqcn) return;
-  scenario.model_notes.emplace_back(
-      "congestion_control: dcqcn is taken to share links evenly at no cost, and times may be off "
-      "by "
-      "more than is said: only fidelity packet marks packets and slows senders down");
 }
 
 WhatIf made_lossless(const Scenario& scenario) {

@@ -16,10 +16,9 @@ void choose_priority(Scenario& scenario);
 // Of jobs, which all go by the scenario's. `reader`: of the scenario.
 void check_priorities(MappingReader& reader, const Scenario& scenario);
 
-// Only packets are lost, or paused. `reader`: of the scenario.
-void check_losses(MappingReader& reader, const Scenario& scenario);
-// And only packets are marked: a note where another fidelity is asked for.
-void note_pacing(Scenario& scenario);
+// Only packets are lost. And only packets are marked and paused: notes where another fidelity is
+// asked for, of marks and of switches that pause what nothing holds up. `reader`: of the scenario.
+void check_losses(MappingReader& reader, Scenario& scenario);
 
 // What makes a network lossless that drops what its buffers cannot hold.
 WhatIf made_lossless(const Scenario& scenario);

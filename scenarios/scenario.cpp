@@ -324,7 +324,6 @@ void read_whole(const TreeNode& tree, Scenario& scenario, Problems& problems) {
   if (whole) place_threads(scenario);
   read_simulation(reader.mapping("simulation"), whole, scenario);
   if (whole) check_losses(reader, scenario);
-  if (whole) note_pacing(scenario);
   read_company(reader, whole && problems.empty(), scenario);
   if (whole && problems.empty()) {
     check_tcp(reader, scenario);

@@ -90,6 +90,31 @@ TEST(CongestionControl, IsOfPacketsAndOtherwiseNoted) {
   EXPECT_THAT(notes("none", "flow"), testing::Not(told));
 }
 
+// 400 ns in the switch at 50 GB/s and one frame of 4096 + 102 bytes, RETH and immediate data
+// among them.
+TEST(PauseMarks, ThatPauseWithoutNeedAreNotedWhereNothingIsPaused) {
+  const auto notes = [](const std::string& marks, const char* fidelity) {
+    return good(kFaulty, {"cluster.faults=[]", "cluster.network=roce-rails",
+                          "cluster.network.flow_control={kind: pfc" + marks + "}",
+                          std::string("simulation.fidelity=") + fidelity})
+        .model_notes;
+  };
+  const auto told = testing::Contains(testing::HasSubstr("nothing else holds up"));
+  const std::string low = ", xoff: 9kB, xon: 4kB";
+  EXPECT_THAT(notes(low, "flow"), told);
+  EXPECT_THAT(notes(low, "analytic"), told);
+  EXPECT_THAT(notes(low, "packet"), testing::Not(told));
+  EXPECT_THAT(notes("", "flow"), testing::Not(told));
+  EXPECT_THAT(notes("", "analytic"), testing::Not(told));
+  EXPECT_THAT(notes(", alpha: 0.125", "flow"), testing::Not(told));
+  EXPECT_THAT(notes(low, "flow"),
+              testing::Contains(testing::AllOf(testing::HasSubstr("above 9000B"),
+                                               testing::HasSubstr("less than 24198B"))));
+  EXPECT_THAT(notes(", xoff: 24198B, xon: 24kB", "flow"), told) << "runs dry";
+  EXPECT_THAT(notes(", xoff: 24197B, xon: 24197B", "flow"), told);
+  EXPECT_THAT(notes(", alpha: 0.00001", "flow"), told) << "ports that share settle lower";
+}
+
 // Defaults are those of mlxconfig's dumps: no clamping, at most half at once, no first rate.
 TEST(CongestionControl, HasTheParametersOfMlxconfig) {
   const auto control = [](const std::string& keys) {
