@@ -30,6 +30,20 @@ TEST(Transport, TcpCutsByWhatIsLeftOfTheMtu) {
   EXPECT_EQ(good(kSmallScenario).cluster.network.mtu.count, 4096);
 }
 
+// One key makes it a port at 1500: 1024 bytes and their headers fit, 2048 do not.
+TEST(Transport, RoceCutsByTheMtuOfThePort) {
+  for (const std::string network : {"roce", "roce-rails"}) {
+    const auto mtu = [&](const std::string& port) {
+      return good(kSmallScenario,
+                  {"cluster.network=" + network, "cluster.network.port_mtu=" + port})
+          .cluster.network.mtu.count;
+    };
+    EXPECT_EQ(mtu("1500B"), 1024);
+    EXPECT_EQ(mtu("9000B"), 4096);
+    EXPECT_EQ(good(kSmallScenario, {"cluster.network=" + network}).cluster.network.mtu.count, 4096);
+  }
+}
+
 TEST(Transport, TcpPassesTheHost) {
   const Scenario scenario = tcp("ethernet");
   EXPECT_EQ(scenario.communication.gpudirect, GpuDirect::kOff);
