@@ -17,6 +17,7 @@
 #include "scenarios/cluster_reader.h"
 #include "scenarios/communication_reader.h"
 #include "scenarios/goal_reader.h"
+#include "scenarios/idle_keys.h"
 #include "scenarios/job_reader.h"
 #include "scenarios/listed_algorithm_reader.h"
 #include "scenarios/lossy_network.h"
@@ -324,6 +325,7 @@ void read_whole(const TreeNode& tree, Scenario& scenario, Problems& problems) {
   if (whole) place_threads(scenario);
   read_simulation(reader.mapping("simulation"), whole, scenario);
   if (whole) check_losses(reader, scenario);
+  if (whole) note_idle_keys(scenario);
   read_company(reader, whole && problems.empty(), scenario);
   if (whole && problems.empty()) {
     check_tcp(reader, scenario);

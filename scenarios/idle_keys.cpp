@@ -1,0 +1,90 @@
+#include "scenarios/idle_keys.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace gradhaul {
+namespace {
+
+struct Rule {
+  std::string_view key;
+  bool (*effective)(const Scenario&);
+  std::string_view needed;
+};
+
+bool goes_by_rdma(const Scenario& scenario) { return !scenario.communication.tcp; }
+bool has_credits(const Scenario& scenario) {
+  const Network& network = scenario.cluster.network;
+  return network.kind != NetworkKind::kRoce && network.vl_buffer.count > 0;
+}
+bool translates(const Scenario& scenario) { return scenario.cluster.node.pcie_settings.iommu; }
+bool keeps_order(const Scenario& scenario) {
+  return !scenario.cluster.node.pcie_settings.relaxed_ordering;
+}
+bool misses_contexts(const Scenario& scenario) {
+  const NicModel& nic = scenario.cluster.node.nic;
+  return goes_by_rdma(scenario) && (nic.queue_pair_cache > 0 || nic.memory_region_cache > 0);
+}
+
+constexpr std::string_view kRdma = "communication.transport: rdma";
+constexpr std::string_view kIommu = "cluster.node.pcie_settings.iommu: true";
+constexpr std::array<Rule, 19> kRules{{
+    {"communication.flush", goes_by_rdma, kRdma},
+    {"communication.blue_flame", goes_by_rdma, kRdma},
+    {"communication.page_size", goes_by_rdma, kRdma},
+    {"communication.registration_base", goes_by_rdma, kRdma},
+    {"communication.registration_page", goes_by_rdma, kRdma},
+    {"communication.timeout", goes_by_rdma, kRdma},
+    {"communication.retry", goes_by_rdma, kRdma},
+    {"communication.rnr_timer", goes_by_rdma, kRdma},
+    {"communication.rnr_retry", goes_by_rdma, kRdma},
+    {"communication.traffic_class", goes_by_rdma, kRdma},
+    {"cluster.node.nics.model.qp_message_rate", goes_by_rdma, kRdma},
+    {"cluster.node.nics.model.qp_cache", goes_by_rdma, kRdma},
+    {"cluster.node.nics.model.mr_cache", goes_by_rdma, kRdma},
+    {"cluster.node.nics.model.context_fetch", misses_contexts,
+     "transport: rdma and a qp_cache or an mr_cache that is not unlimited"},
+    {"cluster.network.credit_return", has_credits,
+     "an InfiniBand network whose switch.vl_buffer is not unlimited"},
+    {"cluster.node.pcie_settings.iotlb_miss", translates, kIommu},
+    {"cluster.node.pcie_settings.iotlb_page", translates, kIommu},
+    {"cluster.node.pcie_settings.page_walks", translates, kIommu},
+    {"cluster.node.pcie_settings.ordered_writes", keeps_order,
+     "cluster.node.pcie_settings.relaxed_ordering: false"},
+}};
+
+// Nothing where the scenario does not have it.
+const FilledValue* value_at(const FilledValue& root, std::string_view key) {
+  const FilledValue* value = &root;
+  while (value != nullptr && !key.empty()) {
+    const std::size_t dot = key.find('.');
+    value = value->find(key.substr(0, dot));
+    key = dot == std::string_view::npos ? std::string_view() : key.substr(dot + 1);
+  }
+  return value;
+}
+
+}  // namespace
+
+std::string lacks_for_effect(const Scenario& scenario, std::string_view key) {
+  const auto rule =
+      std::find_if(kRules.begin(), kRules.end(), [key](const Rule& r) { return r.key == key; });
+  if (rule == kRules.end() || rule->effective(scenario)) return "";
+  return std::string(rule->needed);
+}
+
+void note_idle_keys(Scenario& scenario) {
+  for (const Rule& rule : kRules) {
+    if (rule.effective(scenario)) continue;
+    const FilledValue* value = value_at(scenario.filled, rule.key);
+    if (value == nullptr || value->origin.from_default) continue;
+    const Location& from = value->origin.location;
+    if (!from.option() && from.source != scenario.file) continue;
+    scenario.model_notes.push_back(fmt::format("{}: {} has no effect here: only with {}.", rule.key,
+                                               value->text, rule.needed));
+  }
+}
+
+}  // namespace gradhaul
