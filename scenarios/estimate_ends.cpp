@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "core/packet_loss.h"
+#include "scenarios/idle_keys.h"
 #include "scenarios/quantity.h"
 
 namespace gradhaul {
@@ -40,6 +42,18 @@ bool may_count(const std::string& key, const Prediction& prediction) {
   });
 }
 
+// A NIC that is told to wait for 2^n may wait for four times as long [IBTA vol. 1, 9.7], which
+// no file has to say; 0 is for ever.
+void add_timeout(const Scenario& scenario, std::vector<EstimateEnds>& all) {
+  const int timeout = scenario.communication.timeout;
+  if (scenario.communication.tcp || timeout == 0 || !may_lose_packets(scenario.cluster)) return;
+  const FilledValue* plan = scenario.filled.find("communication");
+  const FilledValue* given = plan == nullptr ? nullptr : plan->find("timeout");
+  if (given == nullptr || (!given->origin.from_default && given->origin.location.option())) return;
+  all.push_back({"communication.timeout", given->text, given->text,
+                 fmt::format("{}", std::min(timeout + 2, 31)), false});
+}
+
 // Half and twice of a number, in its unit; nothing where it is none ("auto", "unlimited").
 std::optional<std::pair<std::string, std::string>> half_and_twice(const FilledValue& value) {
   if (value.kind == Kind::kReal) {
@@ -69,7 +83,9 @@ std::optional<std::pair<std::string, std::string>> half_and_twice(const FilledVa
 std::vector<EstimateEnds> estimate_ends(const Scenario& scenario, const Prediction& prediction) {
   std::vector<EstimateEnds> all;
   for (const FoundEstimate& found : estimates_in(scenario.filled)) {
-    if (!may_count(found.key, prediction)) continue;
+    if (!may_count(found.key, prediction) || !lacks_for_effect(scenario, found.key).empty()) {
+      continue;
+    }
     const Origin& origin = found.value->origin;
     if (!origin.low.empty()) {
       all.push_back({found.key, origin.low, found.value->text, origin.high, false});
@@ -77,6 +93,7 @@ std::vector<EstimateEnds> estimate_ends(const Scenario& scenario, const Predicti
       all.push_back({found.key, ends->first, found.value->text, ends->second, true});
     }
   }
+  add_timeout(scenario, all);
   return all;
 }
 

@@ -19,8 +19,9 @@ struct EstimateEnds {
 };
 
 // In the order of the scenario, without those of parts that `prediction` shows to carry nothing
-// (the socket link, where nothing crosses it), and without what is no number. What --set gave is no
-// estimate.
+// (the socket link, where nothing crosses it) or that are switched off, and without what is no
+// number. What --set gave is no estimate. The ACK timeout is none either, but how long a NIC takes
+// for it is.
 std::vector<EstimateEnds> estimate_ends(const Scenario& scenario, const Prediction& prediction);
 
 }  // namespace gradhaul

@@ -293,7 +293,9 @@ void read_translation(MappingReader& reader, PcieSettings& settings) {
                                  .most = 1'000'000'000});
   settings.iotlb_page = reader.bytes(
       "iotlb_page",
-      {.otherwise = {"4KiB", true, "the smallest page of x86"}, .least = 4096, .most = 1 << 30});
+      {.otherwise = {"4KiB", true, "the smallest page of x86, or its larger one", "4KiB", "2MiB"},
+       .least = 4096,
+       .most = 1 << 30});
   settings.page_walks = static_cast<int>(reader.count(
       "page_walks", {.otherwise = {"2", true, "up to a fifth of 200 Gb/s lost to misses, KTH"},
                      .least = 1,

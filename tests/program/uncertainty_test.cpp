@@ -29,7 +29,7 @@ constexpr const char* kScenario =
     "  network:\n"
     "    {kind: ideal, link: 50GB/s, cables: {node: 0m, spine: 0m},\n"
     "     switch: {latency: 1us, vl_buffer: unlimited}, credit_return: 0ns,\n"
-    "     estimates: {link: [25GB/s, 100GB/s], switch.latency: [1us, 4us], credit_return: ~}}\n";
+    "     estimates: {link: [25GB/s, 100GB/s], switch.latency: [1us, 4us], cables.spine: ~}}\n";
 
 ProgramRun predict(const Arguments& more, const ProgramOptions& options = {}) {
   const std::string file = temporary_file("scenario.yaml");
