@@ -106,6 +106,14 @@ std::string port_line(const std::vector<const PortCounters*>& ports) {
   std::string counters;
   for (const auto& [name, field] : kTimes) counters += range_text(name, range_of(ports, field));
   for (const auto& [name, field] : kCounts) counters += range_text(name, range_of(ports, field));
+  for (const std::string_view name : kMisses) {
+    Range<std::int64_t> range{misses_of(*ports.front(), name), 0};
+    for (const PortCounters* port : ports) {
+      range.least = std::min(range.least, misses_of(*port, name));
+      range.greatest = std::max(range.greatest, misses_of(*port, name));
+    }
+    counters += range_text(name, range);
+  }
   if (counters.empty()) return "";
   std::vector<std::string_view> names;
   std::transform(ports.begin(), ports.end(), std::back_inserter(names),

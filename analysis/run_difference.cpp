@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "analysis/resource_group.h"
+#include "core/port_trouble.h"
 
 namespace gradhaul {
 namespace {
@@ -61,7 +62,7 @@ struct Counter {
   std::int64_t (*value)(const PortCounters&);
 };
 
-constexpr std::array<Counter, 15> kCounters{
+constexpr std::array<Counter, 16> kCounters{
     {{"xmit_wait", true, [](const PortCounters& port) { return ps(port.xmit_wait); }},
      {"out_of_credits", true, [](const PortCounters& port) { return ps(port.out_of_credits); }},
      {"pfc_paused", true, [](const PortCounters& port) { return ps(port.pfc_paused); }},
@@ -78,8 +79,9 @@ constexpr std::array<Counter, 15> kCounters{
      {"packet_seq_err", false, [](const PortCounters& port) { return port.packet_seq_err; }},
      {"local_ack_timeout_err", false,
       [](const PortCounters& port) { return port.local_ack_timeout_err; }},
-     {"rnr_nak_retry_err", false,
-      [](const PortCounters& port) { return port.rnr_nak_retry_err; }}}};
+     {"rnr_nak_retry_err", false, [](const PortCounters& port) { return port.rnr_nak_retry_err; }},
+     {"context_misses", false,
+      [](const PortCounters& port) { return misses_of(port, "context_misses"); }}}};
 
 std::map<std::string, double> busiest_of_kinds(const Prediction& prediction) {
   std::map<std::string, double> busiest;

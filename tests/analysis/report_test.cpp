@@ -103,6 +103,20 @@ TEST(Report, CountersAreToldByShapeOfPortWithTheirRange) {
   EXPECT_THAT(report(prediction, sample_run()), HasSubstr("# Counters: all zero.\n"));
 }
 
+// The cause "context misses" has its counter, at a port that counts no trouble beside it, too.
+TEST(Report, TellsMissesOfANic) {
+  Prediction prediction = sample_prediction();
+  PortCounters missing;
+  missing.port = "node0.nic0";
+  missing.as_on_host = {{"port_xmit_data", 1'000'000}, {"context_misses", 126}};
+  PortCounters other = missing;
+  other.port = "node1.nic0";
+  other.as_on_host["context_misses"] = 120;
+  prediction.counters = {missing, other};
+  EXPECT_THAT(report(prediction, sample_run()),
+              HasSubstr("#   node*.nic0 (2 ports): context_misses 120 to 126\n"));
+}
+
 TEST(Report, LongListsAreCutAndSayBy) {
   Prediction prediction = sample_prediction();
   for (int i = 0; i < 20; ++i) {

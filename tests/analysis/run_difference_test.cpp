@@ -63,6 +63,21 @@ TEST(RunDifference, PartsAddUpToTheDifference) {
   EXPECT_EQ(sum, after.time.ps - before.time.ps);
 }
 
+// Those that have a name of this model alone, too.
+TEST(RunDifference, CountersHaveTheMissesOfNics) {
+  Prediction missing = sample_prediction();
+  PortCounters nic;
+  nic.port = "node0.nic0";
+  nic.as_on_host = {{"context_misses", 126}};
+  missing.counters.push_back(nic);
+  const auto counters = counter_differences(sample_prediction(), missing);
+  ASSERT_EQ(counters.size(), 1U);
+  EXPECT_EQ(counters[0].ports, "node0.nic0");
+  EXPECT_EQ(counters[0].counter, "context_misses");
+  EXPECT_EQ(counters[0].before, 0);
+  EXPECT_EQ(counters[0].after, 126);
+}
+
 TEST(RunDifference, CountersAreSummedOverPorts) {
   const auto counters = counter_differences(sample_prediction(), slower());
   ASSERT_EQ(counters.size(), 2U);
