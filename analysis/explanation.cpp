@@ -145,7 +145,7 @@ std::string part_line(Duration time, Duration whole, const std::string& what) {
 
 // For whoever meets these words for the first time.
 std::string_view cause_explained(std::string_view cause) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 22> kWords{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 24> kWords{
       {{"busy", "moving data: a faster link, kernel or memory shortens it"},
        {"credits",
         "waiting for credits: a sender sends only what the receiver has promised room for, and "
@@ -153,6 +153,9 @@ std::string_view cause_explained(std::string_view cause) {
        {"paused",
         "paused: the other end's buffer filled up, so it had the port stop; a buffer that stays "
         "full has those before it pause others in turn, whose way may be free"},
+       {"pause storm",
+        "pause storm: a NIC told its switch to pause though nothing had filled up, and what cannot "
+        "go on fills up the switches before it, which pause others in turn"},
        {"paced",
         "held to a lower rate: switches mark packets where a queue grows (ECN), and NICs slow "
         "down (DCQCN)"},
@@ -163,6 +166,9 @@ std::string_view cause_explained(std::string_view cause) {
        {"retransmission",
         "sending again: a receiver takes a gap for a loss, and what is behind it waits, or is "
         "dropped, until what is missing has come again"},
+       {"taken for lost",
+        "taken for lost: packets go several ways, and the receiver's NIC takes what is overtaken "
+        "for a loss and has it sent again; nothing was lost"},
        {"ACK timeout",
         "waiting for the ACK timeout: nothing followed the lost packet that would have told of it; "
         "communication.timeout says how long"},

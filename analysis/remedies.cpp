@@ -177,7 +177,7 @@ class Reckoning {
     const double again = path_.of("retransmission");
     const bool spread = spreads_packets(cluster_);
     if (spread && nic.out_of_order == OutOfOrder::kNak) {
-      offer(Knob::kPlacement, again + path_.of("ACK timeout"));
+      offer(Knob::kPlacement, again + path_.of("taken for lost") + path_.of("ACK timeout"));
     } else if (may_lose_packets(cluster_) && !spread &&
                nic.retransmission == Retransmission::kGoBackN) {
       offer(Knob::kSelectiveRepeat, again);

@@ -65,12 +65,14 @@ std::string cause_in_words(const std::string& cause, const std::string& resource
   if (cause == "busy" && resource.find(".thread") != std::string::npos) {
     return "the CPU copies data, or is at something else first";
   }
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kWords{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 22> kWords{
       {{"busy", "moving data, or waiting for its turn"},
        {"credits", "waiting for credits of the receiving end"},
        {"paused", "paused by the receiving end, whose buffer was full (PFC)"},
+       {"pause storm", "told to pause (PFC) by a NIC that nothing had filled up"},
        {"paced", "held to a lower rate by congestion control"},
        {"retransmission", "sending again what was lost, and what came behind it"},
+       {"taken for lost", "sending again what others had only overtaken, and was taken for lost"},
        {"ACK timeout", "waiting for the ACK timeout, after a loss that nobody told of"},
        {"no receive posted", "waiting until a receive was posted (RNR)"},
        {"reordering", "waiting for packets that others have overtaken"},

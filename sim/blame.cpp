@@ -71,6 +71,10 @@ const char* name_of(Cause cause) {
       return "queue pair rate";
     case Cause::kNotReady:
       return "no receive posted";
+    case Cause::kStorm:
+      return "pause storm";
+    case Cause::kMistaken:
+      return "taken for lost";
   }
   return "";
 }

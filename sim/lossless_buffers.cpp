@@ -127,9 +127,10 @@ bool LosslessBuffers::fits(LinkId link, std::int64_t now, std::int64_t time, std
 }
 
 void LosslessBuffers::leave(LinkId link, std::int64_t now, std::int64_t time, std::int64_t bytes,
-                            ResourceId culprit) {
+                            ResourceId culprit, bool stormed) {
   Buffer& emptied = buffer(link);
   if (emptied.storms == 0) emptied.culprit = culprit;
+  emptied.stormed = emptied.stormed || stormed;
   // Nearly always the last: frames of one link may go out by several.
   std::deque<Change>& leaving = emptied.leaving;
   leaving.push_back({time, bytes});
@@ -159,6 +160,7 @@ void LosslessBuffers::order(LinkId link, bool pause, std::int64_t mark, std::int
   ordering.mark = mark;
   if (Pool* pool = pool_of(ordering)) pool->pausing += pause ? 1 : -1;
   if (ordering.storms > 0) return;
+  if (pause) ordering.stormed = false;
   ++ordering.frames;
   if (pause) {
     ordering.since = now;
@@ -175,7 +177,10 @@ void LosslessBuffers::storm(LinkId link, std::int64_t now, bool begins, Resource
   Buffer& paused = buffer(link);
   paused.storms += begins ? 1 : -1;
   if (begins ? paused.storms > 1 : paused.storms > 0) return;
-  if (begins) paused.culprit = culprit;
+  if (begins) {
+    paused.culprit = culprit;
+    paused.stormed = true;
+  }
   if (begins && !paused.pausing) paused.since = now;
   if (paused.pausing) return;
   ++paused.frames;
@@ -228,6 +233,7 @@ void LosslessBuffers::hold(LinkId link, std::int64_t now, bool paused) {
   } else {
     held.held_up += now - held.held_up_since;
     held.held_up_since = -1;
+    held.resumed = now;
   }
 }
 
@@ -257,8 +263,8 @@ void LosslessBuffers::append_state(StateWords& words, LinkId link) const {
   while (gone < kept.leaving.size() && kept.leaving[gone].time <= words.now()) {
     held -= kept.leaving[gone++].bytes;
   }
-  words.add(held, kept.pausing, kept.storms, kept.mark, kept.culprit, kept.coming.size() - come,
-            kept.leaving.size() - gone);
+  words.add(held, kept.pausing, kept.storms, kept.mark, kept.culprit, kept.stormed,
+            kept.coming.size() - come, kept.leaving.size() - gone);
   words.add_time(kept.look);
   if (kept.pausing) words.add_time(kept.since);
   for (; come < kept.coming.size(); ++come) {

@@ -55,9 +55,9 @@ class LosslessBuffers {
   // now to have left by then. Of a link whose headroom may not suffice (PauseRules::spills).
   bool fits(LinkId link, std::int64_t now, std::int64_t time, std::int64_t bytes);
   // A frame that came by the link will be gone at `time`, which may be before others that are
-  // already known. It left by, or had waited for, `culprit`.
+  // already known. It left by, or had waited for, `culprit`, because of a storm or not.
   void leave(LinkId link, std::int64_t now, std::int64_t time, std::int64_t bytes,
-             ResourceId culprit);
+             ResourceId culprit, bool stormed);
   // To be called at the times that take_looks() has named.
   void look(LinkId link, std::int64_t now, std::vector<Order>& orders);
   // When which link is to be looked at, since the last call.
@@ -69,6 +69,12 @@ class LosslessBuffers {
   // The transmitter of the link heeds the frame.
   void hold(LinkId link, std::int64_t now, bool paused);
   ResourceId culprit(LinkId link) const { return buffer(link).culprit; }
+  // Whether the last pause was a storm's, or what filled up the buffer had waited for one.
+  bool stormed(LinkId link) const { return buffer(link).stormed; }
+  // The same, where a frame of `since` has waited for it.
+  bool stormed(LinkId link, std::int64_t since) const {
+    return buffer(link).stormed && since <= buffer(link).resumed;
+  }
   Totals totals(LinkId link, std::int64_t now) const;
   void add_repeated(LinkId link, const Totals& more);
   // The most that the buffer ever held.
@@ -94,9 +100,11 @@ class LosslessBuffers {
     std::int64_t since = 0;  // pausing: when that was ordered
     std::int64_t most = 0;
     ResourceId culprit = kNoResource;
+    bool stormed = false;
     std::int64_t frames = 0;
     std::int64_t held_up_since = -1;
     std::int64_t held_up = 0;
+    std::int64_t resumed = -1;  // when the transmitter was last let go on
     Totals repeated;
     std::int64_t renewal = 0;  // ps after which a pause is renewed
     int storms = 0;            // that are on

@@ -333,8 +333,9 @@ void PacketTransport::deliver_arrival(std::int32_t index, const Completion& comp
   GRADHAUL_ASSERT(rest == 0 || (rest > 0 && (path.queue_pairs > 1 || early || cores_)),
                   "the parts of a transfer add up to its time");
   // It may have waited for the one posted before it.
-  const Cause overtaken = tells_gaps_ ? Cause::kResent : Cause::kReordered;
-  parts.add(path.receiver, early ? overtaken : Cause::kBusy, rest);
+  Cause waited_for = Cause::kBusy;
+  if (early) waited_for = tells_gaps_ ? resent_cause(recovery_of(arrived)) : Cause::kReordered;
+  parts.add(path.receiver, waited_for, rest);
   if (arrived.credit) blame_slot(parts);
   const WiredConnection& wires = connection_of(arrived).wires;
   const int shift = arrived.credit ? context_.engine.copies().minus(0, wires.shift) : wires.shift;

@@ -149,7 +149,8 @@ class PacketEngine {
   // that.
   ResourceId stall_culprit(LinkId link, int traffic_class) const;
   Cause stall_cause(LinkId link) const {
-    return state(link).lossless ? Cause::kPaused : Cause::kCredits;
+    if (!state(link).lossless) return Cause::kCredits;
+    return buffers_.stormed(link) ? Cause::kStorm : Cause::kPaused;
   }
   const LosslessBuffers& buffers() const { return buffers_; }
   const DroppingBuffers& dropping() const { return dropping_; }
@@ -286,8 +287,9 @@ class PacketEngine {
     return p.payload + units * hop.overhead + p.extra;
   }
   void give_back(const Packet& packet, std::int64_t was_free, std::int64_t serialisation,
-                 ResourceId culprit);
-  void leave_buffer(const Packet& packet, std::int64_t time, ResourceId culprit);
+                 ResourceId culprit, bool stormed);
+  void leave_buffer(const Packet& packet, std::int64_t time, ResourceId culprit,
+                    bool stormed = false);
   bool keeps_waiting(PacketId id, LinkId link);
   bool fill_buffers(LinkId link, Packet& started, std::int64_t serialisation);
   void discard(PacketId id, LinkId link);

@@ -36,13 +36,14 @@ void PacketEngine::ask_for_looks() {
   buffers_.looks().clear();
 }
 
-void PacketEngine::leave_buffer(const Packet& leaving, std::int64_t time, ResourceId culprit) {
+void PacketEngine::leave_buffer(const Packet& leaving, std::int64_t time, ResourceId culprit,
+                                bool stormed) {
   GRADHAUL_ASSERT(!ahead_, "what an Ethernet port holds is not decided ahead");
   if (!state(leaving.ingress).lossless) {
     dropping_.passed_on(leaving.ingress, time, leaving.ingress_units);
     return;
   }
-  buffers_.leave(leaving.ingress, now_, time, leaving.ingress_units, culprit);
+  buffers_.leave(leaving.ingress, now_, time, leaving.ingress_units, culprit, stormed);
   ask_for_looks();
 }
 

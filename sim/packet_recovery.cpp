@@ -332,7 +332,7 @@ std::int64_t PacketTransport::blame_losses(Message& sending, std::int64_t waited
       std::min(waited - timed_out - not_ready, pair.resent - sending.resent_before);
   parts.add(culprit, Cause::kAckTimeout, timed_out);
   parts.add(path_of(sending).receiver, Cause::kNotReady, not_ready);
-  parts.add(culprit, Cause::kResent, resent);
+  parts.add(culprit, resent_cause(pair), resent);
   return timed_out + not_ready + resent;
 }
 
@@ -343,7 +343,7 @@ void PacketTransport::blame_slot(Trace& parts) {
   for (int i = 0; i < parts.count; ++i) {
     const TracePart part = parts.parts[static_cast<std::size_t>(i)];
     if (part.cause == Cause::kAckTimeout || part.cause == Cause::kResent ||
-        part.cause == Cause::kNotReady) {
+        part.cause == Cause::kMistaken || part.cause == Cause::kNotReady) {
       parts.parts[static_cast<std::size_t>(kept++)] = part;
     } else {
       waited += part.ps;

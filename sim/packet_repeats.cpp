@@ -109,7 +109,7 @@ void PacketTransport::blame_late(const Message& late, const Packet& last, std::i
   const std::int64_t rest = waited - timed_out - not_ready;
   parts.add(culprit, Cause::kAckTimeout, timed_out);
   parts.add(path_of(late).receiver, Cause::kNotReady, not_ready);
-  if (tells_gaps_) return parts.add(culprit, Cause::kResent, rest);
+  if (tells_gaps_) return parts.add(culprit, resent_cause(pair), rest);
   const Link& way = context_.fabric.link(context_.engine.link_before_last(last));
   parts.add(way.resource, Cause::kReordered, rest);
 }

@@ -203,7 +203,8 @@ void PacketEngine::start(LinkId link, PacketId id) {
     if (held_up != kNoResource) culprit = held_up;
   }
   if (state.watched) observe_start(link, started, hop, serialisation);
-  if (started.ingress_units > 0) give_back(started, was_free, serialisation, culprit);
+  const bool stormed = state.lossless && buffers_.stormed(link, started.ready);
+  if (started.ingress_units > 0) give_back(started, was_free, serialisation, culprit, stormed);
   if (started.trace != kNone) trace_start(started, link);
   started.ingress = link;
   started.ingress_units = static_cast<std::int16_t>(guarded ? form.credits : 0);
@@ -228,12 +229,14 @@ void PacketEngine::observe_start(LinkId link, const Packet& started, const FlowH
 // The packet leaves the buffer at the far end of its ingress link from now on.
 // `was_free`: since when the link it leaves by had nothing else to do.
 void PacketEngine::give_back(const Packet& leaving, std::int64_t was_free,
-                             std::int64_t serialisation, ResourceId culprit) {
+                             std::int64_t serialisation, ResourceId culprit, bool stormed) {
   LinkState& state = link_state(leaving.ingress);
   CreditRun run;
   run.units = leaving.ingress_units;
   run.culprit = copies_.seen(culprit, copies_.minus(hop_of(leaving).copy, leaving.ingress_copy));
-  if (state.ethernet) return leave_buffer(leaving, now_ + serialisation, run.culprit);
+  if (state.ethernet) {
+    return leave_buffer(leaving, now_ + serialisation, run.culprit, stormed);
+  }
   int c = static_cast<int>(TrafficClass::kPosted);
   run.first = now_ + state.return_after_leaving;
   const FlowHop& leaving_by = hop_of(leaving);

@@ -79,6 +79,12 @@ struct QueuePairRecovery {
   std::int32_t begun() const { return acknowledged + static_cast<std::int32_t>(asked_at.size()); }
 };
 
+// What is sent again, or was waited for behind it: where nothing has been lost, what came late has
+// been taken for lost.
+inline Cause resent_cause(const QueuePairRecovery& pair) {
+  return pair.lost_on == kNoLink ? Cause::kMistaken : Cause::kResent;
+}
+
 // Of an answer on the wire, in Packet::missing: that no receive was posted.
 inline constexpr std::int16_t kNotReadyAnswer = -1;
 

@@ -38,7 +38,7 @@ void Stations::give_back(const Packet& leaving, std::int64_t start, std::int64_t
                          ResourceId culprit) {
   if (!waits_) return release(leaving, start + serialisation);
   engine_.now_ = start;
-  engine_.give_back(leaving, start, serialisation, culprit);
+  engine_.give_back(leaving, start, serialisation, culprit, false);
 }
 
 // Of a packet that goes nowhere from there.

@@ -38,8 +38,10 @@ enum class Cause : std::uint8_t {
   kContext,       // a NIC fetches the context of a queue pair or of a memory region
   kQueuePair,     // one queue pair takes no more work requests a second
   kNotReady,      // the receiver had posted no receive
+  kStorm,         // a link was told to pause by a NIC that nothing had filled up, or behind one
+  kMistaken,      // as kResent, of what was only overtaken
 };
-inline constexpr int kCauses = 25;
+inline constexpr int kCauses = 27;
 const char* name_of(Cause cause);
 
 struct TracePart {

@@ -21,6 +21,8 @@ CAUSES = {
     "starting copies": "starting copies to or from host memory",
     "communication thread": "communication thread", "interrupt and wake-up": "waking threads",
     "registering memory": "registering memory",
+    "pause storm": "told to pause without need (PFC)",
+    "taken for lost": "sending again what was only overtaken",
     "retransmission": "sending again what was lost", "ACK timeout": "waiting for the ACK timeout",
     "reordering": "waiting for packets that were overtaken",
     "flush": "reading back what was written",
@@ -47,7 +49,7 @@ def common_name(names):
 
 def class_of(cause, resource):
     if cause in ("credits", "paused", "paced", "reads outstanding", "slot credits",
-                 "retransmission", "ACK timeout"):
+                 "retransmission", "ACK timeout", "pause storm", "taken for lost"):
         return WAITING
     if cause == "latency":
         return LATENCY

@@ -39,6 +39,16 @@ TEST(TimeParts, GroupingKeepsTheSum) {
   EXPECT_EQ(groups[3].resources, "") << "a launch is no resource's";
 }
 
+TEST(TimeParts, WordsSayWhatIsSo) {
+  EXPECT_EQ(cause_in_words("busy", "node0.socket0"), "moving data, or waiting for its turn");
+  for (const char* cause : {"pause storm", "taken for lost"}) {
+    const std::string words = cause_in_words(cause, "node0.nic0");
+    EXPECT_NE(words, cause);
+    EXPECT_EQ(words.find("full"), std::string::npos) << "no buffer was";
+    EXPECT_EQ(words.find("what was lost"), std::string::npos) << "nothing was";
+  }
+}
+
 TEST(TimeParts, EqualPartsComeInNameOrder) {
   ResultRow row = testing::sample_row();
   row.parts = {{"b", "busy", Duration{5}}, {"a", "busy", Duration{5}}, {"c", "busy", Duration{6}}};

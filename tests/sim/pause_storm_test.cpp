@@ -55,7 +55,8 @@ TEST(PauseStorm, IsNamedByTheCriticalPath) {
   const Prediction prediction = predict(request);
   Duration paused;
   for (const TimePart& part : prediction.rows.at(0).parts) {
-    if (part.cause == "paused" && part.resource == "node1.nic0") paused += part.time;
+    EXPECT_NE(part.cause, "paused") << "no buffer was full but for the storm";
+    if (part.cause == "pause storm" && part.resource == "node1.nic0") paused += part.time;
   }
   EXPECT_GT(paused, 90_us);
   EXPECT_LE(paused, 101_us);
