@@ -24,12 +24,14 @@ const ResourceUse* find_resource(std::string_view name, const std::vector<Resour
 
 // "its wire carries data"
 std::string_view what_it_does(std::string_view kind) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kActions{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kActions{
       {{"nic", "its wire carries data"},
        {"pcie", "its PCIe link carries data"},
        {"pcie_uplink", "the uplink of this PCIe switch carries data"},
        {"socket", "the root complex and host memory of this socket carry data"},
        {"socket_link", "the link between the sockets carries data"},
+       {"iommu", "the root ports of this socket bring pages of addresses"},
+       {"ordered_writes", "the root complex takes this device's writes one by one"},
        {"nvlink", "its NVLink carries data"},
        {"reduce", "its reduce kernels are at work"},
        {"memory", "its memory is at work"},

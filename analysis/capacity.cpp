@@ -69,6 +69,16 @@ std::string root_complex(const RootComplex& root) {
       rate_text(bytes_per_second(root.peer_to_peer_write)));
 }
 
+std::string page_walks(const ResourceUse& use, const PcieSettings& settings) {
+  const Bytes page = settings.iotlb_page;
+  const double walks = settings.page_walks / std::max(settings.iotlb_miss.seconds(), 1e-12);
+  return fmt::format(
+      "These are {} pages of {}, each of which is looked up; {} at a time in {} are {} a root "
+      "port.",
+      (use.bytes.count + page.count - 1) / page.count, bytes_text(page), settings.page_walks,
+      duration_text(settings.iotlb_miss), rate_text(walks * static_cast<double>(page.count)));
+}
+
 std::string reduce_kernels(BitRate each, int channels) {
   if (each.unlimited()) return "";
   const double rate = bytes_per_second(each);
@@ -137,6 +147,11 @@ std::string capacity_sentence(const ResourceUse& use, const Cluster& cluster, in
     return all + reads_of_host_memory(*uplink, use.name, node, cluster.faults);
   }
   if (use.kind == "socket") return root_complex(node.root_complex);
+  if (use.kind == "iommu") return page_walks(use, node.pcie_settings);
+  if (use.kind == "ordered_writes") {
+    return fmt::format("It passes on {}.",
+                       rate_text(bytes_per_second(node.pcie_settings.ordered_writes)));
+  }
   if (use.kind == "socket_link") {
     const BitRate across = node.root_complex.peer_to_peer_across_sockets;
     return each_way(std::min(node.socket_link.bandwidth, across));

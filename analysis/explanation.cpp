@@ -144,7 +144,15 @@ std::string part_line(Duration time, Duration whole, const std::string& what) {
 }
 
 // For whoever meets these words for the first time.
-std::string_view cause_explained(std::string_view cause) {
+std::string_view cause_explained(std::string_view cause, std::string_view resources) {
+  if (resources.ends_with(".iommu")) {
+    return "translating addresses: with the IOMMU on, each page that a device reads or writes is "
+           "looked up in memory first, so many at a time";
+  }
+  if (resources.ends_with(".ordered")) {
+    return "writing in strict order: without relaxed ordering a root complex takes a device's "
+           "writes one by one";
+  }
   constexpr std::array<std::pair<std::string_view, std::string_view>, 24> kWords{
       {{"busy", "moving data: a faster link, kernel or memory shortens it"},
        {"credits",
@@ -211,12 +219,12 @@ std::string_view cause_explained(std::string_view cause) {
 }
 
 std::string causes_explained(const std::vector<PartGroup>& groups, Duration whole) {
-  std::set<std::string> told;
+  std::set<std::string_view> told;
   std::string text;
   for (const PartGroup& group : groups) {
-    const std::string_view words = cause_explained(group.cause);
+    const std::string_view words = cause_explained(group.cause, group.resources);
     const bool small = share(group.time, whole) < kWorthAWord;
-    if (small || words.empty() || !told.insert(group.cause).second) continue;
+    if (small || words.empty() || !told.insert(words).second) continue;
     text += wrapped(words, "      ", "    ");
   }
   return text.empty() ? "" : "  In these words:\n" + text;

@@ -205,17 +205,17 @@ class Reckoning {
       offer(Knob::kTcpCores, cores / 2, "thread");
     } else if (stages()) {
       const double twice = (path_.busy("pcie") + uplinks) / 2;
-      found_.push_back({Knob::kGpuDirect, copies + sockets + twice, true});
+      found_.push_back({Knob::kGpuDirect, copies + sockets + path_.all("iommu") + twice, true});
     }
     if (settings.acs) {
       const double detour = path_.at("latency", "pcie_uplink") + path_.at("latency", "socket");
       found_.push_back({Knob::kAcs, uplinks + sockets + detour, true});
     }
     if (settings.iommu) {
-      found_.push_back({Knob::kIommu, path_.all("socket"), true});
+      found_.push_back({Knob::kIommu, path_.all("iommu"), true});
     }
     if (!settings.relaxed_ordering) {
-      found_.push_back({Knob::kRelaxedOrdering, path_.busy("socket"), true});
+      found_.push_back({Knob::kRelaxedOrdering, path_.busy("ordered_writes"), true});
     }
     // A fault of one node is told of as such.
     if (cluster_.threads.at != ThreadPlacement::At::kGpu) {

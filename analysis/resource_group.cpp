@@ -90,12 +90,14 @@ int equal_count(std::string_view limited_by) {
 }
 
 std::string kind_in_words(std::string_view kind) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kWords{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kWords{
       {{"nic", "NIC wire"},
        {"pcie", "PCIe link of a device"},
        {"pcie_uplink", "uplink of a PCIe switch"},
        {"socket", "root complex and host memory of a socket"},
        {"socket_link", "link between sockets"},
+       {"iommu", "IOMMU, which translates addresses, of a socket"},
+       {"ordered_writes", "writes of a device in strict order"},
        {"nvlink", "NVLink of a GPU"},
        {"reduce", "reduce kernels of a GPU"},
        {"memory", "memory of a GPU"},

@@ -62,7 +62,7 @@ struct Counter {
   std::int64_t (*value)(const PortCounters&);
 };
 
-constexpr std::array<Counter, 16> kCounters{
+constexpr std::array<Counter, 17> kCounters{
     {{"xmit_wait", true, [](const PortCounters& port) { return ps(port.xmit_wait); }},
      {"out_of_credits", true, [](const PortCounters& port) { return ps(port.out_of_credits); }},
      {"pfc_paused", true, [](const PortCounters& port) { return ps(port.pfc_paused); }},
@@ -81,7 +81,9 @@ constexpr std::array<Counter, 16> kCounters{
       [](const PortCounters& port) { return port.local_ack_timeout_err; }},
      {"rnr_nak_retry_err", false, [](const PortCounters& port) { return port.rnr_nak_retry_err; }},
      {"context_misses", false,
-      [](const PortCounters& port) { return misses_of(port, "context_misses"); }}}};
+      [](const PortCounters& port) { return misses_of(port, "context_misses"); }},
+     {"iotlb_misses", false,
+      [](const PortCounters& port) { return misses_of(port, "iotlb_misses"); }}}};
 
 std::map<std::string, double> busiest_of_kinds(const Prediction& prediction) {
   std::map<std::string, double> busiest;

@@ -65,6 +65,13 @@ std::string cause_in_words(const std::string& cause, const std::string& resource
   if (cause == "busy" && resource.find(".thread") != std::string::npos) {
     return "the CPU copies data, or is at something else first";
   }
+  if (resource.find(".iommu") != std::string::npos) {
+    if (cause == "busy") return "bringing pages of addresses (IOTLB misses), or waiting for that";
+    if (cause == "latency") return "translating addresses (IOTLB misses)";
+  }
+  if (cause == "busy" && resource.find(".ordered") != std::string::npos) {
+    return "writing in strict order, one after the other";
+  }
   constexpr std::array<std::pair<std::string_view, std::string_view>, 22> kWords{
       {{"busy", "moving data, or waiting for its turn"},
        {"credits", "waiting for credits of the receiving end"},

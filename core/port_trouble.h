@@ -9,8 +9,8 @@
 
 namespace gradhaul {
 
-// What had to be fetched before a NIC went on, under names of this model alone.
-inline constexpr std::array<std::string_view, 1> kMisses{"context_misses"};
+// What had to be fetched before a NIC or a root port went on, under names of this model alone.
+inline constexpr std::array<std::string_view, 2> kMisses{"context_misses", "iotlb_misses"};
 inline std::int64_t misses_of(const PortCounters& port, std::string_view name) {
   const auto found = port.as_on_host.find(std::string(name));
   return found == port.as_on_host.end() ? 0 : found->second;

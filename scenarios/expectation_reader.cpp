@@ -51,9 +51,9 @@ void read_comparison(MappingReader& reader, std::string_view key, Dimension dime
 
 // The kinds of resources and the other things that can limit a run, as results name them.
 const std::vector<std::string>& limiting_kinds() {
-  static const std::vector<std::string> kinds{"nic",         "pcie",   "pcie_uplink", "socket",
-                                              "socket_link", "nvlink", "reduce",      "memory",
-                                              "network",     "thread", "latency",     "slots"};
+  static const std::vector<std::string> kinds{
+      "nic",    "pcie",    "pcie_uplink", "socket", "socket_link",    "nvlink",  "reduce",
+      "memory", "network", "thread",      "iommu",  "ordered_writes", "latency", "slots"};
   return kinds;
 }
 

@@ -142,7 +142,7 @@ void Fabric::add_root_complexes(int node) {
       const std::vector<std::string> above = elements_above(model, device);
       const std::string port = root_port(device, above);
       if (!model.pcie_settings.relaxed_ordering) {
-        add_payload_link(node, device + ".ordered", above.back(), "socket",
+        add_payload_link(node, device + ".ordered", device + ".ordered", "ordered_writes",
                          model.pcie_settings.ordered_writes, {});
       }
       if (model.pcie_settings.iommu && translating.insert(port).second) {
@@ -159,15 +159,17 @@ void Fabric::add_host_memory(int node, int socket) {
 }
 
 // What is sent page after page misses the IOTLB of its root port once a page: on average a packet
-// waits for its share of that, and so many walks at a time bring their pages.
+// waits for its share of that, and so many walks at a time bring their pages. A socket's root ports
+// are one resource, which is not its root complex: another cause, with another remedy.
 void Fabric::add_translation(int node, const std::string& port, const std::string& socket) {
   const PcieSettings& settings = cluster_.node.pcie_settings;
   const std::int64_t packet = std::min(cluster_.network.mtu.count, settings.iotlb_page.count);
   const Duration share{settings.iotlb_miss.ps * packet / settings.iotlb_page.count};
-  add_payload_link(node, port + ".iommu", socket, "socket", kUnlimited, share);
+  const std::string iommu = socket + ".iommu";
+  add_payload_link(node, port + ".iommu", iommu, "iommu", kUnlimited, share);
   const Int128 bits = Int128{settings.iotlb_page.count} * 8 * settings.page_walks;
   const BitRate walks{static_cast<std::int64_t>(bits * 1'000'000'000'000 / settings.iotlb_miss.ps)};
-  add_payload_link(node, port + ".page_walks", socket, "socket", walks, {});
+  add_payload_link(node, port + ".page_walks", iommu, "iommu", walks, {});
   links_.back().kind = LinkKind::kHostMemory;
 }
 

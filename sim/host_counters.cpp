@@ -23,6 +23,7 @@ class HostNames {
         ports_(ports) {}
 
   void fill() {
+    count_walks();
     if (network_.kind == NetworkKind::kIdeal) return;
     for (std::size_t i = 0; i < fabric_.links().size(); ++i) {
       const Link& link = fabric_.links()[i];
@@ -47,6 +48,20 @@ class HostNames {
     const std::int64_t ends = network_.kind == NetworkKind::kInfiniband ? kVcrc : kFrameEnds;
     const std::int64_t headers = packet_overhead(network_).count - ends;
     return (state.payload_total + state.extra_total + state.digest.count * headers) / kWord;
+  }
+
+  // A root port that translates has no counters of its own that a host shows.
+  void count_walks() const {
+    const PcieSettings& settings = fabric_.cluster().node.pcie_settings;
+    if (!settings.iommu) return;
+    for (std::size_t i = 0; i < fabric_.links().size(); ++i) {
+      const Link& link = fabric_.links()[i];
+      if (!link.name.ends_with(".page_walks")) continue;
+      const std::int64_t bytes = world_.link(static_cast<LinkId>(i)).payload_total;
+      const std::string& owner = fabric_.resources()[static_cast<std::size_t>(link.resource)].name;
+      const std::int64_t page = settings.iotlb_page.count;
+      if (bytes > 0) add(ports_[owner], "iotlb_misses", (bytes + page - 1) / page);
+    }
   }
 
   void count_link(const Link& link, LinkId id, PortCounters& port) const {

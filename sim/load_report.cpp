@@ -15,9 +15,11 @@ double share(std::int64_t part, std::int64_t whole) {
 void add_links(const ResourceLoad& load, std::int64_t end, std::vector<ResourceUse>& uses) {
   for (std::size_t i = 0; i < load.links.size(); ++i) {
     const auto id = static_cast<LinkId>(i);
-    ResourceUse& use = uses[static_cast<std::size_t>(load.fabric().link(id).resource)];
+    const Link& link = load.fabric().link(id);
+    ResourceUse& use = uses[static_cast<std::size_t>(link.resource)];
     use.utilisation = std::max(use.utilisation, share(load.busy(id).ps, end));
-    use.bytes += load.links[i].payload;
+    // What a root port translates passes its page walks as well.
+    if (!link.name.ends_with(".iommu")) use.bytes += load.links[i].payload;
   }
 }
 

@@ -9,6 +9,7 @@ KINDS = {
     "nic": "NIC wire", "pcie": "PCIe link of a device", "pcie_uplink": "uplink of a PCIe switch",
     "socket": "root complex and host memory", "socket_link": "link between sockets",
     "nvlink": "NVLink of a GPU", "reduce": "reduce kernels of a GPU", "memory": "memory of a GPU",
+    "iommu": "IOMMU of a socket", "ordered_writes": "writes in strict order",
     "network": "link between network switches", "thread": "CPU cores that carry TCP",
 }
 CAUSES = {
@@ -61,6 +62,10 @@ def class_of(cause, resource):
 def cause_in_words(cause, resource):
     if cause == "busy" and ".reduce" in resource:
         return "reducing"
+    if ".iommu" in resource and cause in ("busy", "latency"):
+        return "translating addresses (IOTLB misses)"
+    if cause == "busy" and ".ordered" in resource:
+        return "writing in strict order"
     return CAUSES.get(cause, cause)
 
 

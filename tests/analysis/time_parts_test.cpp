@@ -41,6 +41,9 @@ TEST(TimeParts, GroupingKeepsTheSum) {
 
 TEST(TimeParts, WordsSayWhatIsSo) {
   EXPECT_EQ(cause_in_words("busy", "node0.socket0"), "moving data, or waiting for its turn");
+  EXPECT_NE(cause_in_words("busy", "node0.socket0.iommu").find("IOTLB"), std::string::npos);
+  EXPECT_NE(cause_in_words("latency", "node0.socket0.iommu").find("IOTLB"), std::string::npos);
+  EXPECT_NE(cause_in_words("busy", "node0.nic0.ordered").find("order"), std::string::npos);
   for (const char* cause : {"pause storm", "taken for lost"}) {
     const std::string words = cause_in_words(cause, "node0.nic0");
     EXPECT_NE(words, cause);

@@ -253,6 +253,60 @@ TEST(Iommu, BringsSoManyPagesAtATime) {
   }
 }
 
+double part_of(const Prediction& prediction, const std::string& cause, const std::string& end) {
+  double ps = 0;
+  for (const TimePart& part : prediction.rows.at(0).parts) {
+    if (part.cause == cause && part.resource.ends_with(end))
+      ps += static_cast<double>(part.time.ps);
+  }
+  return ps;
+}
+
+// What is staged is written and read at the sender's and at the receiver's, and each rank is both:
+// four times its pages, and little beside them. The path names it apart from the root complex.
+TEST(Iommu, IsNamedAndCounted) {
+  PredictionRequest request = request_for(staged_pair(5), 4_MiB);
+  request.workload.collective = Collective::kSendRecv;
+  request.communication.gpudirect = GpuDirect::kOff;
+  EXPECT_EQ(part_of(predict(request), "busy", ".iommu"), 0);
+  request.cluster.node.pcie_settings.iommu = true;
+  request.cluster.node.pcie_settings.iotlb_miss = 2_us;
+  for (const Fidelity fidelity : {Fidelity::kPacket, Fidelity::kFlow, Fidelity::kAnalytic}) {
+    request.fidelity = fidelity;
+    const Prediction prediction = predict(request);
+    // Two walks at a time bring all of them; what is at the other host meanwhile is known in part.
+    const double walks = 4 * 1024 * 2e6 / 2;
+    const double brought = part_of(prediction, "busy", ".iommu");
+    EXPECT_GE(brought, 0.95 * walks);
+    EXPECT_LE(brought, static_cast<double>(prediction.rows.at(0).time.ps));
+    EXPECT_TRUE(prediction.rows.at(0).limited_by.starts_with("node0.socket0.iommu"));
+    for (const ResourceUse& use : prediction.resources) {
+      if (use.kind != "iommu") continue;
+      EXPECT_NEAR(static_cast<double>(use.bytes.count), 16.0 * (1 << 20), 0.01 * (1 << 24));
+    }
+    if (fidelity != Fidelity::kPacket) continue;
+    int ports = 0;
+    for (const PortCounters& port : prediction.counters) {
+      const auto misses = port.as_on_host.find("iotlb_misses");
+      if (misses == port.as_on_host.end()) continue;
+      ++ports;
+      EXPECT_EQ(port.port, "node" + std::to_string(ports - 1) + ".socket0.iommu");
+      EXPECT_NEAR(static_cast<double>(misses->second), 4 * 1024, 0.01 * 4 * 1024);
+    }
+    EXPECT_EQ(ports, 2);
+  }
+}
+
+TEST(StrictOrdering, IsNamed) {
+  PredictionRequest request = request_for(staged_pair(5), 4_MiB);
+  request.workload.collective = Collective::kSendRecv;
+  request.communication.gpudirect = GpuDirect::kOff;
+  request.cluster.node.pcie_settings.relaxed_ordering = false;
+  request.cluster.node.pcie_settings.ordered_writes = 3_GBps;
+  const double writes = (4 << 20) / 3e9 * 1e12;
+  EXPECT_NEAR(part_of(predict(request), "busy", ".ordered"), writes, 0.15 * writes);
+}
+
 // The flag, the doorbell and both ways of the work request's read cross at the sender's; at the
 // receiver's the completion and the flag; and the sender's completion at the end.
 TEST(ThreadAtTheOtherSocket, CrossesTheSocketLinkForEachOfItsSteps) {
