@@ -14,8 +14,9 @@ namespace gradhaul {
 // one.
 std::string lacks_for_effect(const Scenario& scenario, std::string_view key);
 
-// Of those that the scenario or an option gives, a note each: devices and networks from files may
-// say what no scenario of today asks for, and so may one that is measured, too.
+// Of those that the scenario or an option gives another value than their usual one, a note each:
+// devices and networks from files may say what no scenario of today asks for, and so may one that
+// is measured, too.
 void note_idle_keys(Scenario& scenario);
 
 }  // namespace gradhaul

@@ -59,6 +59,20 @@ TEST(IdleKeys, OfWhatIsOffAreTold) {
   EXPECT_THAT(notes({"cluster.network.credit_return=900ns"}), Not(needs_credits));
 }
 
+// As a scenario with every value filled in does, or a result that stands for one.
+TEST(IdleKeys, WithTheirUsualValuesAreNotTold) {
+  for (const std::vector<std::string>& settings :
+       {std::vector<std::string>{},
+        {"cluster.network=roce"},
+        {"cluster.network=ethernet", "communication.transport=tcp"},
+        {"cluster.network=ethernet", "communication.transport=tcp",
+         "communication={profile: nccl-2.30, algorithm: ring, protocol: simple}"}}) {
+    const Scenario scenario = good(kSmallScenario, settings);
+    EXPECT_THAT(good(commented_yaml(scenario.filled)).model_notes,
+                Not(Contains(HasSubstr("no effect"))));
+  }
+}
+
 // Files of devices and networks say whatever is known of them.
 TEST(IdleKeys, OfFilesAreNotTold) {
   EXPECT_THAT(notes({"cluster.network=ethernet", "communication.transport=tcp",
