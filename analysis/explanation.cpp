@@ -144,6 +144,65 @@ std::string part_line(Duration time, Duration whole, const std::string& what) {
 }
 
 // For whoever meets these words for the first time.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 24> kCauseWords{
+    {{"busy", "moving data: a faster link, kernel or memory shortens it"},
+     {"credits",
+      "waiting for credits: a sender sends only what the receiver has promised room for, and "
+      "what cannot go on from there holds that room, also from those whose way is free"},
+     {"paused",
+      "paused: the other end's buffer filled up, so it had the port stop; a buffer that stays "
+      "full has those before it pause others in turn, whose way may be free"},
+     {"pause storm",
+      "pause storm: a NIC told its switch to pause though nothing had filled up, and what cannot "
+      "go on fills up the switches before it, which pause others in turn"},
+     {"paced",
+      "held to a lower rate: switches mark packets where a queue grows (ECN), and NICs slow "
+      "down (DCQCN)"},
+     {"reads outstanding", "waiting for reads: a NIC can have asked for only so much data at once"},
+     {"latency",
+      "on the way: signals travel and devices pass them on; more bandwidth does not shorten it"},
+     {"retransmission",
+      "sending again: a receiver takes a gap for a loss, and what is behind it waits, or is "
+      "dropped, until what is missing has come again"},
+     {"taken for lost",
+      "taken for lost: packets go several ways, and the receiver's NIC takes what is overtaken "
+      "for a loss and has it sent again; nothing was lost"},
+     {"ACK timeout",
+      "waiting for the ACK timeout: nothing followed the lost packet that would have told of it; "
+      "communication.timeout says how long"},
+     {"no receive posted",
+      "waiting for a receive: data with a notification came when the receiver had posted nothing "
+      "for it, and its sender waits for so long as the answer says (RNR NAK)"},
+     {"reordering",
+      "reordering: packets go several ways, and a message is whole when the last of them is "
+      "there"},
+     {"post and doorbell", "post and doorbell: the NIC is told what to send"},
+     {"completion", "completion: the NIC reports what is done, and somebody sees it"},
+     {"kernel and host flags",
+      "kernel and host flags: the GPU's kernel and the host tell each other by memory"},
+     {"starting copies",
+      "starting copies: the host tells the GPU to copy a slice to or from host memory"},
+     {"communication thread",
+      "communication thread: the one of each rank posts and polls for all of its channels, one "
+      "thing after the other"},
+     {"interrupt and wake-up",
+      "interrupt and wake-up: a thread that sleeps is woken for what has come"},
+     {"registering memory",
+      "registering memory: pages are pinned, and the NIC is told where they lie"},
+     {"flush",
+      "flush: on GPUs before Hopper the receiver's NIC reads back one element before the kernel "
+      "is told, lest that read what is not there yet"},
+     {"context misses",
+      "context misses: more queue pairs or memory regions are in use than the NIC holds, and "
+      "each "
+      "that it does not hold is read from host memory over PCIe"},
+     {"queue pair rate",
+      "queue pair rate: a queue pair takes only so many work requests a second; several share "
+      "the work"},
+     {"kernel launch", "kernel launch: the collective's kernel starts on the GPU, once"},
+     {"slot credits",
+      "waiting for a free receive slot: the peer has not yet emptied the buffers it lent"}}};
+
 std::string_view cause_explained(std::string_view cause, std::string_view resources) {
   if (resources.ends_with(".iommu")) {
     return "translating addresses: with the IOMMU on, each page that a device reads or writes is "
@@ -153,66 +212,7 @@ std::string_view cause_explained(std::string_view cause, std::string_view resour
     return "writing in strict order: without relaxed ordering a root complex takes a device's "
            "writes one by one";
   }
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 24> kWords{
-      {{"busy", "moving data: a faster link, kernel or memory shortens it"},
-       {"credits",
-        "waiting for credits: a sender sends only what the receiver has promised room for, and "
-        "what cannot go on from there holds that room, also from those whose way is free"},
-       {"paused",
-        "paused: the other end's buffer filled up, so it had the port stop; a buffer that stays "
-        "full has those before it pause others in turn, whose way may be free"},
-       {"pause storm",
-        "pause storm: a NIC told its switch to pause though nothing had filled up, and what cannot "
-        "go on fills up the switches before it, which pause others in turn"},
-       {"paced",
-        "held to a lower rate: switches mark packets where a queue grows (ECN), and NICs slow "
-        "down (DCQCN)"},
-       {"reads outstanding",
-        "waiting for reads: a NIC can have asked for only so much data at once"},
-       {"latency",
-        "on the way: signals travel and devices pass them on; more bandwidth does not shorten it"},
-       {"retransmission",
-        "sending again: a receiver takes a gap for a loss, and what is behind it waits, or is "
-        "dropped, until what is missing has come again"},
-       {"taken for lost",
-        "taken for lost: packets go several ways, and the receiver's NIC takes what is overtaken "
-        "for a loss and has it sent again; nothing was lost"},
-       {"ACK timeout",
-        "waiting for the ACK timeout: nothing followed the lost packet that would have told of it; "
-        "communication.timeout says how long"},
-       {"no receive posted",
-        "waiting for a receive: data with a notification came when the receiver had posted nothing "
-        "for it, and its sender waits for so long as the answer says (RNR NAK)"},
-       {"reordering",
-        "reordering: packets go several ways, and a message is whole when the last of them is "
-        "there"},
-       {"post and doorbell", "post and doorbell: the NIC is told what to send"},
-       {"completion", "completion: the NIC reports what is done, and somebody sees it"},
-       {"kernel and host flags",
-        "kernel and host flags: the GPU's kernel and the host tell each other by memory"},
-       {"starting copies",
-        "starting copies: the host tells the GPU to copy a slice to or from host memory"},
-       {"communication thread",
-        "communication thread: the one of each rank posts and polls for all of its channels, one "
-        "thing after the other"},
-       {"interrupt and wake-up",
-        "interrupt and wake-up: a thread that sleeps is woken for what has come"},
-       {"registering memory",
-        "registering memory: pages are pinned, and the NIC is told where they lie"},
-       {"flush",
-        "flush: on GPUs before Hopper the receiver's NIC reads back one element before the kernel "
-        "is told, lest that read what is not there yet"},
-       {"context misses",
-        "context misses: more queue pairs or memory regions are in use than the NIC holds, and "
-        "each "
-        "that it does not hold is read from host memory over PCIe"},
-       {"queue pair rate",
-        "queue pair rate: a queue pair takes only so many work requests a second; several share "
-        "the work"},
-       {"kernel launch", "kernel launch: the collective's kernel starts on the GPU, once"},
-       {"slot credits",
-        "waiting for a free receive slot: the peer has not yet emptied the buffers it lent"}}};
-  for (const auto& [name, words] : kWords) {
+  for (const auto& [name, words] : kCauseWords) {
     if (name == cause) return words;
   }
   return {};
