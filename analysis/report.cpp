@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -63,12 +65,15 @@ struct Range {
   Value greatest{};
 };
 
-template <typename Value>
-Range<Value> range_of(const std::vector<const PortCounters*>& ports, Value PortCounters::*field) {
+// `value`: a field, or what gives one.
+template <typename Of>
+auto range_of(const std::vector<const PortCounters*>& ports, Of value) {
   const auto [least, greatest] = std::minmax_element(
-      ports.begin(), ports.end(),
-      [field](const PortCounters* a, const PortCounters* b) { return a->*field < b->*field; });
-  return {(*least)->*field, (*greatest)->*field};
+      ports.begin(), ports.end(), [&value](const PortCounters* a, const PortCounters* b) {
+        return std::invoke(value, *a) < std::invoke(value, *b);
+      });
+  using Value = std::decay_t<std::invoke_result_t<Of&, const PortCounters&>>;
+  return Range<Value>{std::invoke(value, **least), std::invoke(value, **greatest)};
 }
 
 std::string range_text(std::string_view name, Range<std::int64_t> range) {
@@ -107,12 +112,8 @@ std::string port_line(const std::vector<const PortCounters*>& ports) {
   for (const auto& [name, field] : kTimes) counters += range_text(name, range_of(ports, field));
   for (const auto& [name, field] : kCounts) counters += range_text(name, range_of(ports, field));
   for (const std::string_view name : kMisses) {
-    Range<std::int64_t> range{misses_of(*ports.front(), name), 0};
-    for (const PortCounters* port : ports) {
-      range.least = std::min(range.least, misses_of(*port, name));
-      range.greatest = std::max(range.greatest, misses_of(*port, name));
-    }
-    counters += range_text(name, range);
+    const auto misses = [name](const PortCounters& port) { return misses_of(port, name); };
+    counters += range_text(name, range_of(ports, misses));
   }
   if (counters.empty()) return "";
   std::vector<std::string_view> names;

@@ -21,10 +21,6 @@ BitRate scaled(BitRate rate, double factor) {
   return {std::llround(static_cast<double>(rate.bits_per_second) * factor)};
 }
 
-double payload_share(Bytes payload, Bytes headers) {
-  return static_cast<double>(payload.count) / static_cast<double>((payload + headers).count);
-}
-
 BitRate nics_payload(const Cluster& cluster) {
   return scaled(nic_rate(cluster),
                 cluster.node.nic_count *

@@ -26,6 +26,11 @@ constexpr Bytes packet_overhead(const Network& network) {
   return {};
 }
 
+// Of what is on a wire, where each packet has headers of so many bytes.
+constexpr double payload_share(Bytes payload, Bytes headers) {
+  return static_cast<double>(payload.count) / static_cast<double>((payload + headers).count);
+}
+
 // Of the payload of a packet of TCP, what its network's MTU has to hold too.
 constexpr Bytes tcp_share_of_mtu(NetworkKind kind) {
   return kind == NetworkKind::kInfiniband ? kIpoibHeader + kTcpIpHeaders : kTcpIpHeaders;

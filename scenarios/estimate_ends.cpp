@@ -47,8 +47,7 @@ bool may_count(const std::string& key, const Prediction& prediction) {
 void add_timeout(const Scenario& scenario, std::vector<EstimateEnds>& all) {
   const int timeout = scenario.communication.timeout;
   if (scenario.communication.tcp || timeout == 0 || !may_lose_packets(scenario.cluster)) return;
-  const FilledValue* plan = scenario.filled.find("communication");
-  const FilledValue* given = plan == nullptr ? nullptr : plan->find("timeout");
+  const FilledValue* given = scenario.filled.find_path("communication.timeout");
   if (given == nullptr || (!given->origin.from_default && given->origin.location.option())) return;
   all.push_back({"communication.timeout", given->text, given->text,
                  fmt::format("{}", std::min(timeout + 2, 31)), false});

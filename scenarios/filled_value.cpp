@@ -166,6 +166,13 @@ const FilledValue* FilledValue::find(std::string_view name) const {
   return nullptr;
 }
 
+const FilledValue* FilledValue::find_path(std::string_view dotted) const {
+  const std::size_t dot = dotted.find('.');
+  const FilledValue* child = find(dotted.substr(0, dot));
+  if (child == nullptr || dot == std::string_view::npos) return child;
+  return child->find_path(dotted.substr(dot + 1));
+}
+
 std::vector<FoundEstimate> estimates_in(const FilledValue& mapping) {
   std::vector<FoundEstimate> found;
   collect_estimates(mapping, "", found);

@@ -43,6 +43,8 @@ struct FilledValue {
   std::list<FilledValue> children;  // a list: readers keep references into it
 
   const FilledValue* find(std::string_view name) const;
+  // Of a dotted path; nullptr: there is none, as for find().
+  const FilledValue* find_path(std::string_view dotted) const;
 };
 
 // A value of a mapping that nobody has measured or stated, under its key in it, dotted where it

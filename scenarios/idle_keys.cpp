@@ -63,17 +63,6 @@ constexpr std::array<Rule, 19> kRules{{
      {"18.75GB/s"}},
 }};
 
-// Nothing where the scenario does not have it.
-const FilledValue* value_at(const FilledValue& root, std::string_view key) {
-  const FilledValue* value = &root;
-  while (value != nullptr && !key.empty()) {
-    const std::size_t dot = key.find('.');
-    value = value->find(key.substr(0, dot));
-    key = dot == std::string_view::npos ? std::string_view() : key.substr(dot + 1);
-  }
-  return value;
-}
-
 }  // namespace
 
 std::string lacks_for_effect(const Scenario& scenario, std::string_view key) {
@@ -86,7 +75,7 @@ std::string lacks_for_effect(const Scenario& scenario, std::string_view key) {
 void note_idle_keys(Scenario& scenario) {
   for (const Rule& rule : kRules) {
     if (rule.effective(scenario)) continue;
-    const FilledValue* value = value_at(scenario.filled, rule.key);
+    const FilledValue* value = scenario.filled.find_path(rule.key);
     if (value == nullptr || value->origin.from_default) continue;
     if (std::find(rule.usual.begin(), rule.usual.end(), value->text) != rule.usual.end()) continue;
     const Location& from = value->origin.location;

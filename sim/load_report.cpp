@@ -18,8 +18,7 @@ void add_links(const ResourceLoad& load, std::int64_t end, std::vector<ResourceU
     const Link& link = load.fabric().link(id);
     ResourceUse& use = uses[static_cast<std::size_t>(link.resource)];
     use.utilisation = std::max(use.utilisation, share(load.busy(id).ps, end));
-    // What a root port translates passes its page walks as well.
-    if (!link.name.ends_with(".iommu")) use.bytes += load.links[i].payload;
+    if (counts_bytes(link)) use.bytes += load.links[i].payload;
   }
 }
 

@@ -99,6 +99,8 @@ std::vector<ResourceUse> named_uses(const std::vector<Resource>& resources) {
   return uses;
 }
 
+bool counts_bytes(const Link& link) { return !link.name.ends_with(".iommu"); }
+
 void finish_uses(const std::vector<TracePart>& path, std::vector<ResourceUse>& uses) {
   for (const TracePart& part : path) {
     if (part.resource == kNoResource) continue;

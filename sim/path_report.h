@@ -13,6 +13,9 @@ namespace gradhaul {
 
 // One use for each resource, named, to be filled in.
 std::vector<ResourceUse> named_uses(const std::vector<Resource>& resources);
+// Whether what passes the link is counted as its resource's: what a root port translates passes its
+// page walks as well, and counts there.
+bool counts_bytes(const Link& link);
 // Adds each resource's share of the path, leaves out those that did nothing, and sorts by name.
 void finish_uses(const std::vector<TracePart>& path, std::vector<ResourceUse>& uses);
 

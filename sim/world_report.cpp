@@ -25,8 +25,7 @@ void add_links(const FinishedRun& world, std::vector<ResourceUse>& uses) {
     ResourceUse& use = uses[static_cast<std::size_t>(link.resource)];
     use.utilisation =
         std::max(use.utilisation, share(world.busy(static_cast<LinkId>(i)), world.end()));
-    // What a root port translates passes its page walks as well.
-    if (!link.name.ends_with(".iommu")) use.bytes += Bytes{state.payload_total};
+    if (counts_bytes(link)) use.bytes += Bytes{state.payload_total};
   }
 }
 

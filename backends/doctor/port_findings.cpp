@@ -7,6 +7,8 @@
 #include "backends/doctor/findings.h"
 #include "backends/doctor/known_devices.h"
 #include "backends/doctor/number_text.h"
+#include "core/infiniband_framing.h"
+#include "core/network_framing.h"
 
 namespace gradhaul {
 namespace {
@@ -172,10 +174,8 @@ void find_rate(const HostInventory& host, const RdmaDevice& device, const RdmaPo
   }
 }
 
-// Of the wire of InfiniBand: LRH, BTH and both checksums [IBTA vol. 1, 5.2].
-double payload_share(int mtu) {
-  constexpr double kHeaders = 8 + 12 + 4 + 2;
-  return mtu / (mtu + kHeaders) * 100;
+std::string payload_percent(int mtu) {
+  return number_text(payload_share({mtu}, kInfinibandOverhead) * 100);
 }
 
 void find_mtu(const RdmaDevice& device, const RdmaPort& port, Findings& findings) {
@@ -190,9 +190,9 @@ void find_mtu(const RdmaDevice& device, const RdmaPort& port, Findings& findings
        "its packets have " + std::to_string(mtu) + " bytes, and it could " + std::to_string(most),
        {{"ibv_query_port",
          "active_mtu " + std::to_string(mtu) + ", max_mtu " + std::to_string(most)}},
-       number_text(payload_share(mtu)) + " % of the wire is payload, where " +
-           number_text(payload_share(most)) + " % could be; and there are " +
-           std::to_string(most / mtu) + " times as many packets to handle.",
+       payload_percent(mtu) + " % of the wire is payload, where " + payload_percent(most) +
+           " % could be; and there are " + std::to_string(most / mtu) +
+           " times as many packets to handle.",
        "The subnet manager takes the smaller of what both ends of the cable can: see the switch's "
        "port (smpquery portinfo LID PORT), and mtu= in partitions.conf of opensm.",
        "ibv_devinfo -d " + device.name + " | grep mtu"});

@@ -6,6 +6,8 @@
 
 #include "backends/doctor/findings.h"
 #include "backends/doctor/number_text.h"
+#include "core/network_framing.h"
+#include "core/roce_framing.h"
 
 namespace gradhaul {
 namespace {
@@ -22,10 +24,8 @@ int rdma_mtu_of(int ethernet) {
   return 256;
 }
 
-// Of the wire: preamble, Ethernet with FCS and gap, IPv4, UDP, BTH, ICRC.
-double payload_share(int mtu) {
-  constexpr double kHeaders = 8 + 14 + 4 + 12 + 20 + 8 + 12 + 4;
-  return mtu / (mtu + kHeaders) * 100;
+std::string payload_percent(int mtu) {
+  return number_text(payload_share({mtu}, kRoceOverhead) * 100);
 }
 
 struct RocePort {
@@ -73,8 +73,8 @@ bool find_mtu_apart(const RocePort& roce, Findings& findings) {
            std::to_string(ethernet) + ", is one for " + std::to_string(fits),
        {{roce.netdev->folder + "/mtu", std::to_string(ethernet)},
         {"ibv_query_port", "active_mtu " + std::to_string(mtu)}},
-       mtu < fits ? number_text(payload_share(mtu)) + " % of the wire is payload, where " +
-                        number_text(payload_share(fits)) + " % could be."
+       mtu < fits ? payload_percent(mtu) + " % of the wire is payload, where " +
+                        payload_percent(fits) + " % could be."
                   : "Packets are longer than the interface takes: what they meet that goes by its "
                     "MTU drops them, and nothing arrives.",
        "ip link set " + name +
@@ -95,8 +95,8 @@ void find_mtu(const RocePort& roce, Findings& findings) {
                           ": RDMA gets packets of " + std::to_string(mtu) +
                           " bytes, of 4096 there could be",
                       {{roce.netdev->folder + "/mtu", std::to_string(ethernet)}},
-                      number_text(payload_share(mtu)) + " % of the wire is payload, where " +
-                          number_text(payload_share(4096)) + " % could be; and there are " +
+                      payload_percent(mtu) + " % of the wire is payload, where " +
+                          payload_percent(4096) + " % could be; and there are " +
                           std::to_string(4096 / mtu) + " times as many packets to handle.",
                       "ip link set " + roce.netdev->name +
                           " mtu 9000 (4200 is enough), on all hosts and switches.",
@@ -119,9 +119,9 @@ bool find_different_mtu(const std::vector<RocePort>& ports, Findings& findings) 
   }
   findings.push_back({Severity::kWarning, "roce-mtu-differs", "host",
                       "RDMA packets have different sizes: " + list_text(parts), std::move(evidence),
-                      number_text(payload_share(names.begin()->first)) +
+                      payload_percent(names.begin()->first) +
                           " % of the wire is payload with the smallest, " +
-                          number_text(payload_share(names.rbegin()->first)) +
+                          payload_percent(names.rbegin()->first) +
                           " % with the largest, so that rails differ in speed; and where one end "
                           "sends more than the other takes, nothing arrives.",
                       "Set one MTU on all.", "ip link | grep mtu"});

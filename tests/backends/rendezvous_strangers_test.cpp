@@ -41,10 +41,14 @@ class Stranger {
     }
     return std::nullopt;
   }
+  // What it is told to that.
+  std::optional<Record> ask(Rank rank, Rank ranks) {
+    greet(rank, ranks);
+    return hear();
+  }
   // The whole of what a rank does to join.
   void join(Rank rank, Rank ranks) {
-    greet(rank, ranks);
-    const auto welcome = hear();
+    const auto welcome = ask(rank, ranks);
     ASSERT_TRUE(welcome && welcome->kind == RecordKind::kWelcome);
     say(RecordKind::kPresent, welcome->body);
   }
@@ -115,8 +119,7 @@ void expect_all_well(Meeting& run) {
 TEST(Strangers, WhoAreSilentAfterTheirGreetingHoldNoPlace) {
   Meeting run(2);
   Stranger silent(run.address);
-  silent.greet(1, 2);
-  ASSERT_TRUE(silent.hear());  // it is welcomed
+  ASSERT_TRUE(silent.ask(1, 2));  // it is welcomed
   run.come(1);
   expect_all_well(run);
 }
@@ -125,8 +128,7 @@ TEST(Strangers, WhoCloseAfterTheirGreetingHoldNoPlace) {
   Meeting run(2);
   {
     Stranger closing(run.address);
-    closing.greet(1, 2);
-    ASSERT_TRUE(closing.hear());
+    ASSERT_TRUE(closing.ask(1, 2));
   }
   run.come(1);
   expect_all_well(run);
@@ -157,8 +159,7 @@ TEST(Strangers, WhoJoinAndGoGiveTheirPlaceBack) {
     Stranger joined(run.address);
     joined.join(1, 3);
     Stranger second(run.address);
-    second.greet(1, 3);
-    const auto answer = second.hear();
+    const auto answer = second.ask(1, 3);
     ASSERT_TRUE(answer && answer->kind == RecordKind::kRefused);
     EXPECT_THAT(text_in(answer->body),
                 MatchesRegex("rank 1 has joined already, from 127.0.0.1:[0-9]+: .*"));
@@ -209,8 +210,7 @@ TEST(Strangers, WhoCameAndWentIsNamed) {
     joined.join(1, 3);
     // It is rank 1 until it goes.
     Stranger second(run.address);
-    second.greet(1, 3);
-    ASSERT_EQ(second.hear()->kind, RecordKind::kRefused);
+    ASSERT_EQ(second.ask(1, 3)->kind, RecordKind::kRefused);
   }
   run.wait();
   EXPECT_THAT(run.complaints[0], HasSubstr("; rank 1 came and went again; sent away: "));
