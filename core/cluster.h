@@ -256,6 +256,11 @@ struct Network {
   // RoCE: what is sent goes by a priority that is not the lossless one
   // (communication.traffic_class).
   bool lossy_class = false;
+  // Headers beside those that every packet of the kind has: on Ethernet a VLAN tag, of RoCE IPv6 in
+  // the place of IPv4, on InfiniBand a global route header, as between subnets.
+  bool vlan = false;
+  bool ipv6 = false;
+  bool grh = false;
   // What is sent goes by TCP (communication.transport), over InfiniBand as IPoIB, and `mtu` is what
   // a packet carries of it. Its congestion control is taken to be perfect: nothing is lost, and
   // Ethernet switches hold whatever comes.

@@ -1,6 +1,6 @@
 #pragma once
 
-// InfiniBand packets on the wire, RC transport, within one subnet (no GRH).
+// InfiniBand packets on the wire, RC transport; within one subnet they have no GRH.
 // Sizes: IBTA Architecture Specification volume 1, chapters 7 and 9; the same in Linux's ib_pack.h.
 
 #include <cstdint>
@@ -11,6 +11,7 @@ namespace gradhaul {
 
 // LRH 8, BTH 12, ICRC 4, VCRC 2: every packet.
 inline constexpr Bytes kInfinibandOverhead{26};
+inline constexpr Bytes kGrhBytes{40};       // every packet that has one
 inline constexpr Bytes kRethBytes{16};      // first or only packet of a WRITE
 inline constexpr Bytes kImmediateBytes{4};  // last or only packet of a WRITE_WITH_IMM
 // What the first packet of a write, if it is the only one, has beside its payload.

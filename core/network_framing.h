@@ -13,13 +13,15 @@ namespace gradhaul {
 // beside it is the same in InfiniBand and RoCEv2 (kRethBytes, kImmediateBytes, kAethBytes), and
 // nothing in TCP.
 constexpr Bytes packet_overhead(const Network& network) {
+  const Bytes tag = network.vlan ? kVlanTag : Bytes{};
   switch (network.kind) {
     case NetworkKind::kInfiniband:
-      return network.tcp ? kTcpOverInfiniband : kInfinibandOverhead;
+      return (network.tcp ? kTcpOverInfiniband : kInfinibandOverhead) +
+             (network.grh ? kGrhBytes : Bytes{});
     case NetworkKind::kRoce:
-      return kRoceOverhead;
+      return kRoceOverhead + tag + (network.ipv6 ? kIpv6OverIpv4 : Bytes{});
     case NetworkKind::kEthernet:
-      return kTcpOverEthernet;
+      return kTcpOverEthernet + tag;
     case NetworkKind::kIdeal:
       break;
   }
@@ -29,6 +31,11 @@ constexpr Bytes packet_overhead(const Network& network) {
 // Of what is on a wire, where each packet has headers of so many bytes.
 constexpr double payload_share(Bytes payload, Bytes headers) {
   return static_cast<double>(payload.count) / static_cast<double>((payload + headers).count);
+}
+
+// Of an InfiniBand port: the buffer that holds a packet of any kind with a payload of the MTU.
+constexpr Bytes packet_buffer(const Network& network) {
+  return packet_buffer(network.mtu + (network.grh ? kGrhBytes : Bytes{}));
 }
 
 // Of the payload of a packet of TCP, what its network's MTU has to hold too.

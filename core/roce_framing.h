@@ -1,6 +1,7 @@
 #pragma once
 
-// RoCEv2 packets on an Ethernet wire, RC transport over IPv4, priority by DSCP (no VLAN tag).
+// RoCEv2 packets on an Ethernet wire, RC transport, over IPv4 and with their priority by DSCP where
+// nothing else is said.
 // Sizes: IEEE 802.3 clause 4 (preamble, gap, FCS); RFC 791, RFC 768; IBTA vol. 1, chapter 9 and its
 // annex A17 (RoCEv2); the same in Linux's ib_pack.h. What follows the headers of the transport
 // (RETH, immediate, AETH) is as in core/infiniband_framing.h.
@@ -14,6 +15,8 @@ namespace gradhaul {
 
 // Preamble and SFD 8, Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4, gap 12: every packet.
 inline constexpr Bytes kRoceOverhead{82};
+inline constexpr Bytes kVlanTag{4};        // IEEE 802.1Q
+inline constexpr Bytes kIpv6OverIpv4{20};  // how much longer its header is: 40 [RFC 8200]
 
 // A congestion notification packet, beside the overhead of all packets: what BTH is followed by
 // [IBTA annex A17].

@@ -55,7 +55,7 @@ void check_nics(MappingReader& reader, const Cluster& cluster) {
                     nic.transmit_buffer.count, network.mtu.count));
   }
   const bool infiniband = network.kind == NetworkKind::kInfiniband;
-  const Bytes packet = packet_buffer(network.mtu);
+  const Bytes packet = packet_buffer(network);
   if (infiniband && nic.receive_buffer.count > 0 && nic.receive_buffer < packet) {
     reader.report_together(
         {"node", "node.nics.model", "node.nics.model.receive_buffer", "network", "network.mtu"},

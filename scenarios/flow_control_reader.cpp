@@ -198,7 +198,7 @@ void read_switch_buffers(MappingReader& reader, Network& network) {
                     .words = {{"unlimited", 0}}});
   misplaced("buffer", "an InfiniBand switch has vl_buffer, per port and lane");
   reader.raw("buffer");
-  const std::int64_t packet = packet_buffer(network.mtu).count;
+  const std::int64_t packet = packet_buffer(network).count;
   if (infiniband && network.vl_buffer.count > 0 && network.vl_buffer.count < packet) {
     reader.report(
         "vl_buffer",

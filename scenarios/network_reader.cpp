@@ -70,6 +70,26 @@ Bytes read_port_mtu(MappingReader& reader) {
   return reader.bytes("port_mtu", {.otherwise = {"9000B"}, .least = 576, .most = 65535});
 }
 
+// What packets have beside the headers of every packet of the kind.
+void read_headers(MappingReader& reader, Network& network) {
+  const bool ethernet =
+      network.kind == NetworkKind::kRoce || network.kind == NetworkKind::kEthernet;
+  network.vlan = reader.truth("vlan", {"false"});
+  network.ipv6 = reader.choice("ip", {.otherwise = {"v4"}, .available = {"v4", "v6"}}) == 1;
+  network.grh = reader.truth("grh", {"false"});
+  if (network.vlan && !ethernet) {
+    reader.report("vlan", "vlan: tags are those of Ethernet: kind: roce or ethernet");
+  }
+  if (network.ipv6 && network.kind != NetworkKind::kRoce) {
+    reader.report("ip", "ip: v6 is available over RoCE (kind: roce), and not over this network");
+  }
+  if (network.grh && network.kind != NetworkKind::kInfiniband) {
+    reader.report("grh",
+                  "grh: a global route header is InfiniBand's (kind: infiniband); what RoCE has in "
+                  "its place, ip: v4 or v6, it always has");
+  }
+}
+
 int read_size_of_topology(MappingReader& reader, std::string_view key) {
   return static_cast<int>(reader.count(
       key, {.otherwise = {"auto"}, .least = 1, .most = 1 << 20, .words = {{"auto", 0}}}));
@@ -133,6 +153,7 @@ Network read_network(MappingReader& reader) {
   network.link = reader.rate("link", {.least = 1'000'000, .most = (100'000_Gbps).bits_per_second});
   network.mtu = network.kind == NetworkKind::kEthernet ? read_port_mtu(reader)
                                                        : read_mtu(reader, network.kind);
+  read_headers(reader, network);
   MappingReader cables = reader.mapping("cables");
   constexpr std::int64_t kLongestCable = 100'000'000;  // 100 km, in millimetres
   network.node_cable_metres =

@@ -31,6 +31,17 @@ TEST(InfinibandFraming, LeavesPayloadOverPayloadAnd26Bytes) {
   }
 }
 
+// A global route header is 40 bytes more.
+TEST(InfinibandFraming, BetweenSubnetsLeavesPayloadOverPayloadAnd66Bytes) {
+  Cluster cluster = bare_pair(5, 400_Gbps, {4096});
+  cluster.network.grh = true;
+  const double packets = static_cast<double>(kLong.count) / 4096;
+  const double wire = static_cast<double>(kLong.count) + 66 * packets + 20;
+  const double rate = steady_rate(cluster, kLong, 1, 5);
+  EXPECT_NEAR(rate / 50e9, 0.98414, 2e-5);
+  EXPECT_NEAR(rate, 50e9 * static_cast<double>(kLong.count) / wire, 50e9 * 1e-9);
+}
+
 TEST(InfinibandFraming, ShortMessagesPayForRethAndImmediate) {
   const double rate = steady_rate(bare_wire(400_Gbps, {4096}), {1000}, 100, 1100);
   EXPECT_NEAR(rate, 50e9 * 1000 / (1000 + 26 + 16 + 4), 50e9 * 1e-8);

@@ -62,6 +62,23 @@ TEST(RoceFraming, LeavesPayloadOverPayloadAnd82Bytes) {
   }
 }
 
+// A VLAN tag, or IPv6 in the place of IPv4.
+TEST(RoceFraming, LeavesLessToTagsAndLongerAddresses) {
+  const struct {
+    bool vlan;
+    bool ipv6;
+    std::int64_t overhead;
+    double efficiency;
+  } cases[] = {{true, false, 86, 0.97944}, {false, true, 102, 0.97570}, {true, true, 106, 0.97477}};
+  for (const auto& c : cases) {
+    Cluster cluster = roce_switch(2, 400_Gbps);
+    cluster.network.vlan = c.vlan;
+    cluster.network.ipv6 = c.ipv6;
+    ASSERT_NEAR(4096.0 / static_cast<double>(4096 + c.overhead), c.efficiency, 5e-6);
+    EXPECT_NEAR(steady_rate(cluster, {4 << 20}, 1, 5) / 50e9, c.efficiency, 2e-5);
+  }
+}
+
 // N senders at line rate into one port: each passes 1/N and is paused the rest of the time.
 TEST(PauseIncast, PausesEachSenderForAllButItsShare) {
   for (const int senders : {2, 4, 8}) {
