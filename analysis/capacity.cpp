@@ -52,6 +52,13 @@ std::string pcie(std::optional<PcieLink> nominal, const std::string& name, const
                 "PCIe packets");
 }
 
+// Why an uplink carries what stays below its switch.
+std::string detour(const PcieSettings& settings) {
+  if (!settings.acs) return "";
+  return " With ACS on the switch passes nothing on itself: what two devices below it send each "
+         "other goes up to the root complex here, and down again.";
+}
+
 std::string reads_of_host_memory(PcieLink uplink, const std::string& name, const Node& node,
                                  const Faults& faults) {
   const HostReads reads = host_reads_through(node, trained_link(faults, name, uplink));
@@ -142,8 +149,9 @@ std::string capacity_sentence(const ResourceUse& use, const Cluster& cluster, in
   if (use.kind == "pcie") return pcie(device_link(node, part), use.name, cluster);
   if (use.kind == "pcie_uplink") {
     const std::optional<PcieLink> uplink = switch_uplink(node, part);
-    const std::string all = pcie(uplink, use.name, cluster);
-    if (!stages || !uplink) return all;
+    if (!uplink) return "";
+    const std::string all = pcie(uplink, use.name, cluster) + detour(node.pcie_settings);
+    if (!stages) return all;
     return all + reads_of_host_memory(*uplink, use.name, node, cluster.faults);
   }
   if (use.kind == "socket") return root_complex(node.root_complex);

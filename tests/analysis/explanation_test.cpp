@@ -167,6 +167,16 @@ TEST(Capacity, IsRateLessHeaders) {
   EXPECT_EQ(of("x", "unheard of"), "");
 }
 
+TEST(Capacity, OfAnUplinkIsSharedByWhatStaysBelowItWhereAcsIsOn) {
+  Cluster cluster = ndr_cluster();
+  const auto uplink = [&cluster] {
+    return capacity_sentence({"node0.sw0", "pcie_uplink", 0, {}, {}}, cluster, 1, false);
+  };
+  EXPECT_THAT(uplink(), Not(HasSubstr("ACS")));
+  cluster.node.pcie_settings.acs = true;
+  EXPECT_THAT(uplink(), HasSubstr("goes up to the root complex here, and down again"));
+}
+
 // Of 64 bytes 84 on the link; 32 credits of 64 bytes in 200 ns are 10.24 GB/s.
 TEST(Capacity, OfAnUplinkIsLessForReadsOfHostMemory) {
   Cluster cluster = ndr_cluster();
