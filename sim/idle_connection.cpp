@@ -4,6 +4,7 @@
 
 #include "core/arrival_flush.h"
 #include "core/infiniband_framing.h"
+#include "core/inline_write.h"
 #include "core/protocol.h"
 #include "sim/existing_path.h"
 #include "sim/flush_time.h"
@@ -96,7 +97,12 @@ void IdleConnection::make_copies(const Fabric& fabric, int from, int to, int rea
                  node_.pcie_settings.max_read_request, reads.reading);
 }
 
+bool IdleConnection::inlined(std::int64_t size) const {
+  return ends_.host_memory && !free_control_ && size > 0 && size <= kInlineBytes.count;
+}
+
 bool IdleConnection::blue_flame(std::int64_t size) const {
+  if (inlined(size)) return true;
   return posting_.blue_flame.count > 0 && size <= posting_.blue_flame.count;
 }
 
@@ -241,7 +247,7 @@ std::int64_t IdleConnection::send_by_nic(std::int64_t size, std::int64_t ready) 
   std::int64_t arrived = 0;
   for (std::int64_t sent = 0; sent < size; sent += packet_payload_) {
     IdleRoute::Train packet{std::min(packet_payload_, size - sent)};
-    const std::int64_t there = fetch(packet.payload);
+    const std::int64_t there = inlined(size) ? asked_ : fetch(packet.payload);
     const bool last = sent + packet.payload == size;
     if (!free_control_ && sent == 0) packet.extra += kRethBytes.count;
     if (!free_control_ && last) packet.extra += kImmediateBytes.count;
@@ -279,7 +285,7 @@ std::int64_t IdleConnection::receive(const IdleRoute::Train& packet, std::int64_
                                      bool last) {
   const NicModel& nic = node_.nic;
   const IdleRoute::Passage crossing = wire_.pass(packet, ready);
-  leaving_.push_back({crossing.first_start, packet.payload});
+  if (!inlined(packet.payload)) leaving_.push_back({crossing.first_start, packet.payload});
   const std::int64_t received = crossing.delivered + nic.receive_latency.ps;
   if (last && free_control_) done_ = received;
   if (last && !free_control_) {

@@ -28,7 +28,8 @@ struct PostingCosts {
 struct WriteEnds {
   // Kernels, which tell threads of the host and are told by them; else these threads alone.
   bool kernels = true;
-  // In the memory of the host: as what is staged (core/gpudirect.h), but without the copies.
+  // In the memory of the host: as what is staged (core/gpudirect.h), but without the copies. Writes
+  // of up to kInlineBytes then come with their work request (core/inline_write.h).
   bool host_memory = false;
 };
 
@@ -66,6 +67,7 @@ class IdleConnection {
   bool copies_out() const { return hop_.staged_out && !ends_.host_memory; }
   bool copies_in() const { return hop_.staged_in && !ends_.host_memory; }
   Duration until_fetched(std::int64_t size) const;
+  bool inlined(std::int64_t size) const;
   bool blue_flame(std::int64_t size) const;
   std::int64_t post(std::int64_t size, std::int64_t told);
   std::int64_t complete(std::int64_t from);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 
+#include "core/inline_write.h"
 #include "core/quantities.h"
 
 namespace gradhaul {
@@ -40,7 +41,8 @@ struct VerbsSettings {
   // reorder packets (adaptive routing) may then reorder those of the data, as NCCL has it
   // (NCCL_IB_AR_THRESHOLD).
   bool immediate_apart = false;
-  int inline_bytes = 128;  // writes up to this go with their work request, if the device allows
+  // Writes up to this go with their work request, if the device allows.
+  int inline_bytes = static_cast<int>(kInlineBytes.count);
   // Of work requests rung together each so-manyth is signalled, and the last.
   int signal_interval = 16;
   int max_writes_in_flight = 128;  // of a connection

@@ -66,7 +66,8 @@ TEST(PairWrite, WaitsForSlots) {
   EXPECT_EQ(pair_write_time(fabric, 1, pair).ps, 4 * slice + kFlightPs);
 }
 
-// A byte from host memory: the thread posts, the NIC reads the host's memory and not the GPU's, and
+// More than goes with its work request from host memory: the thread posts, the NIC reads the host's
+// memory and not the GPU's, and
 // the far thread sees the completion; no kernel's flag is waited for. The same from the GPU differs
 // by what its memory takes to be read and written, and by the way to the host's.
 TEST(PairWrite, LeavesOutWhatKernelsAndGpusCost) {
@@ -76,8 +77,7 @@ TEST(PairWrite, LeavesOutWhatKernelsAndGpusCost) {
     const Cluster sized = with_sized_topology(cluster);
     PairWrite pair;
     pair.hop = {.source = 0, .destination = 1, .source_nic = 0, .destination_nic = 0};
-    pair.size = {1};
-    pair.slice = {1};
+    pair.size = pair.slice = {129};
     pair.host_memory = host_memory;
     return pair_write_time(Fabric(sized), 1, pair);
   };
@@ -95,6 +95,37 @@ TEST(PairWrite, LeavesOutWhatKernelsAndGpusCost) {
   EXPECT_EQ(time(true), host + 5_us);
   cluster.node.nic.completion += 7_us;
   EXPECT_EQ(time(true), host + 12_us);
+}
+
+// Up to 128 bytes from host memory go with the work request, and that with the doorbell: the NIC
+// reads nothing over PCIe, neither it nor the data.
+TEST(PairWrite, SendsSmallWritesOfHostMemoryWithTheirWorkRequest) {
+  Cluster cluster = bare_pair(5, 400_Gbps, 4096_B);
+  give_latencies(cluster.node);
+  const auto time = [&](std::int64_t size, bool host_memory) {
+    const Cluster sized = with_sized_topology(cluster);
+    PairWrite pair;
+    pair.hop = {.source = 0, .destination = 1, .source_nic = 0, .destination_nic = 0};
+    pair.size = pair.slice = {size};
+    pair.host_memory = host_memory;
+    return pair_write_time(Fabric(sized), 1, pair);
+  };
+  const NicModel& nic = cluster.node.nic;
+  const Duration out = time(100, true);
+  // On the wire, and over the receiver's sixteen lanes of PCIe 5, 63.0 GB/s.
+  EXPECT_EQ(time(101, true) - out, Duration{kPsOfByte + 16});
+  const Duration fetched = time(129, true);
+  const Duration read = cluster.node.gpu.read_latency;
+  EXPECT_GE(fetched - time(128, true), nic.wqe_fetch + cluster.node.host_memory_latency);
+  EXPECT_GE(time(100, false) - out, nic.wqe_fetch + read - cluster.node.host_memory_latency);
+  cluster.node.nic.wqe_fetch += 3_us;
+  cluster.node.host_memory_latency += 5_us;
+  cluster.node.gpu.read_latency += 7_us;
+  EXPECT_EQ(time(100, true), out);
+  EXPECT_EQ(time(129, true), fetched + 8_us);
+  cluster.node.nic.post += 1_us;
+  cluster.node.nic.doorbell += 1_us;
+  EXPECT_EQ(time(100, true), out + 2_us);
 }
 
 // A full packet of 4096 bytes takes 4122 on the wire of InfiniBand.
