@@ -117,7 +117,6 @@ ResultRow row_of(const Stored& stored) {
   constexpr std::array kCollectives{Collective::kAllReduce, Collective::kReduceScatter,
                                     Collective::kAllGather, Collective::kBroadcast,
                                     Collective::kAllToAll,  Collective::kSendRecv};
-  constexpr std::array kTypes{DataType::kFp32, DataType::kFp16, DataType::kBf16, DataType::kInt32};
   constexpr std::array kReductions{Reduction::kSum, Reduction::kAvg, Reduction::kMax,
                                    Reduction::kMin};
   ResultRow row;
@@ -128,7 +127,7 @@ ResultRow row_of(const Stored& stored) {
   row.ranks = stored.at("ranks").small_count();
   row.size = {stored.at("size_bytes").count()};
   row.count = stored.at("count").count();
-  row.datatype = named(stored.at("datatype"), kTypes);
+  row.datatype = named(stored.at("datatype"), kDataTypes);
   row.reduction = named(stored.at("reduction"), kReductions);
   row.time = stored.at("time_us").time();
   if (row.ranks < 1 || row.time.ps == 0) fail(stored.path() + " took no time, or has no ranks");

@@ -25,6 +25,8 @@ std::string_view nccl_name(DataType type) {
     case DataType::kBf16:
       return "bfloat16";
     case DataType::kInt32:
+    case DataType::kInt8:
+    case DataType::kUint8:
       break;
   }
   return name_of(type);

@@ -193,10 +193,11 @@ class GoalTasks {
   void describe_message(const Node& node, Bytes bytes, Task& task) {
     task.collective = Collective::kBroadcast;
     task.launches = false;
-    // Elements of four bytes or two: one byte more where there is an odd number, two of none.
-    const bool fours = bytes.count % 4 == 0 && bytes.count > 0;
-    task.datatype = fours ? DataType::kFp32 : DataType::kBf16;
-    task.size = {std::max<std::int64_t>(2, (bytes.count + 1) / 2 * 2)};
+    // A message of nothing has one byte, for what it does is to arrive.
+    task.size = {std::max<std::int64_t>(1, bytes.count)};
+    task.datatype = task.size.count % 4 == 0   ? DataType::kFp32
+                    : task.size.count % 2 == 0 ? DataType::kBf16
+                                               : DataType::kInt8;
     task.communicator = static_cast<int>(graph_.communicators.size());
     graph_.communicators.push_back(
         {task.name,

@@ -32,6 +32,10 @@ std::string_view name_of(DataType type) {
       return "bf16";
     case DataType::kInt32:
       return "int32";
+    case DataType::kInt8:
+      return "int8";
+    case DataType::kUint8:
+      return "uint8";
   }
   assertion_failed("a data type", __FILE__, __LINE__, "no such data type");
 }

@@ -16,16 +16,12 @@ using TreeKind = TreeNode::Kind;
 constexpr std::int64_t kLargestSize = std::int64_t{1} << 50;  // 1 PiB
 constexpr std::size_t kMostSizes = 1000;
 
-constexpr std::array kDataTypes{DataType::kFp32, DataType::kFp16, DataType::kBf16,
-                                DataType::kInt32};
-
 ChoiceSpec datatypes(const Default& otherwise) {
   std::vector<std::string_view> names;
   for (const DataType type : kDataTypes) names.push_back(name_of(type));
   return {.otherwise = otherwise,
           .available = names,
-          .unavailable = {"fp64", "fp8_e4m3", "fp8_e5m2", "fp8", "int8", "uint8", "int64", "uint64",
-                          "uint32"}};
+          .unavailable = {"fp64", "fp8_e4m3", "fp8_e5m2", "fp8", "int64", "uint64", "uint32"}};
 }
 
 struct Size {

@@ -8,7 +8,8 @@
 //   fp16, bf16   widened to fp32, operated on there (sum, then the division), rounded once more to
 //                the half type. For a sum alone this is the correctly rounded sum, since 24 bits
 //                are at least twice the half's and two more (Figueroa 1995).
-//   int32        sums wrap modulo 2^32; the division truncates towards zero, as C's does.
+//   int32, int8, uint8
+//                sums wrap modulo 2^32 or 2^8; the division truncates towards zero, as C's does.
 //   max, min     IEEE 754-2019 maximumNumber: a NaN loses to a number, as in fmaxf of C and CUDA
 //                and hence in NCCL; and +0 is greater than -0, so the order of operands is nothing.
 //   NaN results  are always 0x7fffffff, or 0x7fff for a half: the NaN that CUDA calls canonical
@@ -25,7 +26,6 @@ namespace gradhaul {
 
 enum class ElementOperation : std::uint8_t { kSum, kSumThenDivide, kMax, kMin };
 inline constexpr std::size_t kElementOperations = 4;
-inline constexpr std::size_t kDataTypes = 4;
 
 // `target` may be `left` or `right` or both, exactly; a partial overlap is not allowed. No
 // alignment is assumed.
@@ -40,7 +40,7 @@ struct ElementOperands {
 using ElementKernel = void (*)(const ElementOperands& operands);
 
 struct ElementKernels {
-  std::array<std::array<ElementKernel, kElementOperations>, kDataTypes> table{};
+  std::array<std::array<ElementKernel, kElementOperations>, kDataTypes.size()> table{};
   ElementKernel at(DataType type, ElementOperation operation) const {
     return table[static_cast<std::size_t>(type)][static_cast<std::size_t>(operation)];
   }

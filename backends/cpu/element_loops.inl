@@ -112,30 +112,53 @@ void extreme_floats(const ElementOperands& operands) {
   }
 }
 
-template <ElementOperation kOperation>
-[[gnu::always_inline]] inline std::int32_t integer_of(std::int32_t left, std::int32_t right,
-                                                      double divisor) {
+// There is no vector division of integers. In a floating-point type it is exact: a quotient that is
+// no integer is at least 1/divisor away from one, and of int32 in double its rounding error is
+// below 2^31 / divisor / 2^53. Bytes are divided in fp32: below 2^8 / divisor / 2^24, and divisors
+// that fp32 has not are greater than any byte.
+struct Int32 {
+  using Element = std::int32_t;
+  using Bits = std::uint32_t;
+  using Quotient = double;
+};
+
+struct Int8 {
+  using Element = std::int8_t;
+  using Bits = std::uint8_t;
+  using Quotient = float;
+};
+
+struct Uint8 {
+  using Element = std::uint8_t;
+  using Bits = std::uint8_t;
+  using Quotient = float;
+};
+
+template <typename Format, ElementOperation kOperation>
+[[gnu::always_inline]] inline typename Format::Element integer_of(
+    typename Format::Element left, typename Format::Element right,
+    typename Format::Quotient divisor) {
+  using Bits = typename Format::Bits;
+  using Element = typename Format::Element;
   if constexpr (kOperation == ElementOperation::kMax) return left > right ? left : right;
   if constexpr (kOperation == ElementOperation::kMin) return left < right ? left : right;
-  const auto sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(left) +
-                                             static_cast<std::uint32_t>(right));
+  const auto sum =
+      static_cast<Element>(static_cast<Bits>(static_cast<Bits>(left) + static_cast<Bits>(right)));
   if constexpr (kOperation == ElementOperation::kSum) return sum;
-  // There is no vector division of integers. In double it is exact: a quotient that is no integer
-  // is at least 1/divisor away from one, its rounding error below 2^31 / divisor / 2^53.
-  return static_cast<std::int32_t>(static_cast<double>(sum) / divisor);
+  return static_cast<Element>(static_cast<typename Format::Quotient>(sum) / divisor);
 }
 
-template <ElementOperation kOperation>
+template <typename Format, ElementOperation kOperation>
 void reduce_integers(const ElementOperands& operands) {
-  using Memory = typename Unaligned<std::int32_t>::Type;
+  using Memory = typename Unaligned<typename Format::Element>::Type;
   auto* target = reinterpret_cast<Memory*>(operands.target);
   const auto* left = reinterpret_cast<const Memory*>(operands.left);
   const auto* right = reinterpret_cast<const Memory*>(operands.right);
   const std::int64_t count = operands.count;
-  const auto divisor = static_cast<double>(operands.divisor);
+  const auto divisor = static_cast<typename Format::Quotient>(operands.divisor);
   GRADHAUL_INDEPENDENT
   for (std::int64_t i = 0; i < count; ++i) {
-    target[i] = integer_of<kOperation>(left[i], right[i], divisor);
+    target[i] = integer_of<Format, kOperation>(left[i], right[i], divisor);
   }
 }
 
@@ -182,8 +205,17 @@ const ElementKernels kKernels{{{
      extreme_floats<Fp16, false>},
     {sum_floats<Bf16, false>, sum_floats<Bf16, true>, extreme_floats<Bf16, true>,
      extreme_floats<Bf16, false>},
-    {reduce_integers<ElementOperation::kSum>, reduce_integers<ElementOperation::kSumThenDivide>,
-     reduce_integers<ElementOperation::kMax>, reduce_integers<ElementOperation::kMin>},
+    {reduce_integers<Int32, ElementOperation::kSum>,
+     reduce_integers<Int32, ElementOperation::kSumThenDivide>,
+     reduce_integers<Int32, ElementOperation::kMax>,
+     reduce_integers<Int32, ElementOperation::kMin>},
+    {reduce_integers<Int8, ElementOperation::kSum>,
+     reduce_integers<Int8, ElementOperation::kSumThenDivide>,
+     reduce_integers<Int8, ElementOperation::kMax>, reduce_integers<Int8, ElementOperation::kMin>},
+    {reduce_integers<Uint8, ElementOperation::kSum>,
+     reduce_integers<Uint8, ElementOperation::kSumThenDivide>,
+     reduce_integers<Uint8, ElementOperation::kMax>,
+     reduce_integers<Uint8, ElementOperation::kMin>},
 }}};
 
 }  // namespace

@@ -6,7 +6,8 @@ namespace gradhaul {
 namespace {
 
 // In the order of DataType and ElementOperation.
-constexpr std::array<std::string_view, kDataTypes> kTypeNames{"fp32", "fp16", "bf16", "int32"};
+constexpr std::array<std::string_view, kDataTypes.size()> kTypeNames{"fp32",  "fp16", "bf16",
+                                                                     "int32", "int8", "uint8"};
 constexpr std::array<std::string_view, kElementOperations> kOperationNames{"sum", "sum_then_divide",
                                                                            "max", "min"};
 
@@ -94,7 +95,7 @@ void CudaDevice::open(const void* image) {
 }
 
 void CudaDevice::load_kernels() {
-  for (std::size_t type = 0; type < kDataTypes; ++type) {
+  for (std::size_t type = 0; type < kDataTypes.size(); ++type) {
     for (std::size_t operation = 0; operation < kElementOperations; ++operation) {
       const std::string name = "gradhaul_reduce_" + std::string(kTypeNames[type]) + "_" +
                                std::string(kOperationNames[operation]);

@@ -68,7 +68,7 @@ class CudaDevice {
   CudaContextHandle context_ = nullptr;
   CudaModuleHandle module_ = nullptr;
   std::vector<CudaDeviceNumber> peers_;  // whose contexts are retained
-  std::array<std::array<CudaFunctionHandle, kElementOperations>, kDataTypes> kernels_{};
+  std::array<std::array<CudaFunctionHandle, kElementOperations>, kDataTypes.size()> kernels_{};
 };
 
 }  // namespace gradhaul

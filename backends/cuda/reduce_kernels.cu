@@ -65,19 +65,23 @@ struct Bf16 {
   }
 };
 
-struct Int32 {
-  using Bits = std::uint32_t;
+template <typename Integer, typename Unsigned>
+struct Integers {
+  using Bits = Unsigned;
   template <Operation kOperation>
   static __device__ Bits reduced(Bits left, Bits right, int divisor) {
-    const auto l = static_cast<std::int32_t>(left);
-    const auto r = static_cast<std::int32_t>(right);
+    const auto l = static_cast<Integer>(left);
+    const auto r = static_cast<Integer>(right);
     if constexpr (kOperation == Operation::kMax) return l > r ? left : right;
     if constexpr (kOperation == Operation::kMin) return l < r ? left : right;
-    const Bits sum = left + right;  // wraps
+    const auto sum = static_cast<Bits>(left + right);  // wraps
     if constexpr (kOperation == Operation::kSum) return sum;
-    return static_cast<Bits>(static_cast<std::int32_t>(sum) / divisor);
+    return static_cast<Bits>(static_cast<Integer>(sum) / divisor);
   }
 };
+using Int32 = Integers<std::int32_t, std::uint32_t>;
+using Int8 = Integers<std::int8_t, std::uint8_t>;
+using Uint8 = Integers<std::uint8_t, std::uint8_t>;
 
 // A vector of sixteen bytes as four words, from where only `kWidth` of them lie together.
 struct Words {
@@ -111,17 +115,19 @@ __device__ Words loaded(const unsigned char* at) {
   return words;
 }
 
+// The elements of a word, each by itself.
 template <typename Format, Operation kOperation>
 __device__ std::uint32_t reduced_word(std::uint32_t left, std::uint32_t right, int divisor) {
-  if constexpr (sizeof(typename Format::Bits) == 4) {
-    return Format::template reduced<kOperation>(left, right, divisor);
-  } else {
-    const auto low = Format::template reduced<kOperation>(
-        static_cast<std::uint16_t>(left), static_cast<std::uint16_t>(right), divisor);
-    const auto high = Format::template reduced<kOperation>(
-        static_cast<std::uint16_t>(left >> 16), static_cast<std::uint16_t>(right >> 16), divisor);
-    return low | static_cast<std::uint32_t>(high) << 16;
+  using Bits = typename Format::Bits;
+  constexpr int kBits = 8 * sizeof(Bits);
+  std::uint32_t word = 0;
+#pragma unroll
+  for (int shift = 0; shift < 32; shift += kBits) {
+    const Bits element = Format::template reduced<kOperation>(
+        static_cast<Bits>(left >> shift), static_cast<Bits>(right >> shift), divisor);
+    word |= static_cast<std::uint32_t>(element) << shift;
   }
+  return word;
 }
 
 // `target` is at a multiple of 16, and may be `left` or `right`: nobody else writes what a thread
@@ -195,7 +201,7 @@ __device__ void reduce(const GpuReduceOperands& operands) {
     reduce_vectors<Format, kOperation, 16>(target, left, right, vectors, divisor);
   } else if (operands.width >= 4) {
     reduce_vectors<Format, kOperation, 4>(target, left, right, vectors, divisor);
-  } else if (kElement == 2 && operands.width == 2) {
+  } else if (kElement <= 2 && operands.width >= 2) {
     reduce_vectors<Format, kOperation, 2>(target, left, right, vectors, divisor);
   } else {
     reduce_vectors<Format, kOperation, 1>(target, left, right, vectors, divisor);
@@ -219,3 +225,5 @@ GRADHAUL_KERNELS(fp32, Fp32)
 GRADHAUL_KERNELS(fp16, Fp16)
 GRADHAUL_KERNELS(bf16, Bf16)
 GRADHAUL_KERNELS(int32, Int32)
+GRADHAUL_KERNELS(int8, Int8)
+GRADHAUL_KERNELS(uint8, Uint8)

@@ -36,9 +36,18 @@ FloatShape float_shape(DataType type) {
     case DataType::kBf16:
       return {7, 127, 16};
     case DataType::kInt32:
+    case DataType::kInt8:
+    case DataType::kUint8:
       break;
   }
   assertion_failed("a floating-point type", __FILE__, __LINE__, "integers have no such shape");
+}
+
+// Of an integer's bits, those above it not looked at.
+std::int64_t integer_value(DataType type, std::uint32_t element) {
+  if (type == DataType::kInt8) return static_cast<std::int8_t>(element);
+  if (type == DataType::kUint8) return static_cast<std::uint8_t>(element);
+  return static_cast<std::int32_t>(element);
 }
 
 std::uint32_t encoded(DataType type, float value) {
@@ -121,7 +130,7 @@ std::uint32_t TestPattern::moved(Rank rank, std::int64_t place) const {
 std::uint32_t TestPattern::contribution(Rank rank, std::int64_t place) const {
   if (!reduces(shape_.collective)) return moved(rank, place);
   const bool adds = shape_.reduction == Reduction::kSum || shape_.reduction == Reduction::kAvg;
-  if (shape_.datatype == DataType::kInt32) {
+  if (is_integer(shape_.datatype)) {
     if (shape_.reduction != Reduction::kAvg) return moved(rank, place);
     return static_cast<std::uint32_t>(small_number(rank, place));
   }
@@ -129,19 +138,22 @@ std::uint32_t TestPattern::contribution(Rank rank, std::int64_t place) const {
   return encoded(shape_.datatype, static_cast<float>(small_number(rank, place)));
 }
 
-// The greatest is such that those of all ranks together stay within the significand.
+// The greatest is such that those of all ranks together stay within the significand, or the
+// integer.
 std::int64_t TestPattern::small_number(Rank rank, std::int64_t place) const {
   const std::uint64_t hash = hash_of(shape_.salt, rank, place);
-  const bool integer = shape_.datatype == DataType::kInt32;
   const std::int64_t most = std::int64_t{1}
-                            << (integer ? 30 : float_shape(shape_.datatype).fraction_bits + 1);
+                            << (is_integer(shape_.datatype)
+                                    ? static_cast<int>(element_) * 8 - 2
+                                    : float_shape(shape_.datatype).fraction_bits + 1);
   const std::int64_t greatest = std::max<std::int64_t>(1, most / shape_.ranks);
   if (most < shape_.ranks) {
     const auto turn = static_cast<std::int64_t>(hash_of(shape_.salt, -1, place) >> 32);
     if ((rank + turn) % shape_.ranks >= most) return 0;
   }
   const auto magnitude = static_cast<std::int64_t>((hash >> 32) % (greatest + 1));
-  return (hash & 1U) != 0 ? magnitude : -magnitude;
+  const bool positive = shape_.datatype == DataType::kUint8 || (hash & 1U) != 0;
+  return positive ? magnitude : -magnitude;
 }
 
 // Within a factor of 64 of 1, of either sign.
@@ -156,10 +168,10 @@ std::uint32_t TestPattern::finite_number(std::uint64_t hash) const {
 }
 
 std::uint32_t TestPattern::reduced(std::int64_t place) const {
-  const bool integer = shape_.datatype == DataType::kInt32;
+  const bool integer = is_integer(shape_.datatype);
   if (shape_.reduction == Reduction::kMax || shape_.reduction == Reduction::kMin) {
     const auto value = [&](std::uint32_t element) {
-      return integer ? static_cast<double>(static_cast<std::int32_t>(element))
+      return integer ? static_cast<double>(integer_value(shape_.datatype, element))
                      : static_cast<double>(decoded(shape_.datatype, element));
     };
     std::uint32_t best = contribution(0, place);
@@ -174,7 +186,7 @@ std::uint32_t TestPattern::reduced(std::int64_t place) const {
   const bool average = shape_.reduction == Reduction::kAvg;
   std::int64_t sum = 0;
   for (Rank rank = 0; rank < shape_.ranks; ++rank) {
-    sum += integer && !average ? std::int64_t{static_cast<std::int32_t>(contribution(rank, place))}
+    sum += integer && !average ? integer_value(shape_.datatype, contribution(rank, place))
                                : small_number(rank, place);
   }
   if (integer) return static_cast<std::uint32_t>(average ? sum / shape_.ranks : sum);

@@ -114,7 +114,9 @@ TEST(Table, DataTypesAreNamedAsNcclTestsNamesThem) {
   for (const auto& [type, name] : {std::pair{DataType::kBf16, "bfloat16"},
                                    {DataType::kFp16, "half"},
                                    {DataType::kFp32, "float"},
-                                   {DataType::kInt32, "int32"}}) {
+                                   {DataType::kInt32, "int32"},
+                                   {DataType::kInt8, "int8"},
+                                   {DataType::kUint8, "uint8"}}) {
     row.datatype = type;
     EXPECT_EQ(words_of(table_row(row)).at(2), name);
   }

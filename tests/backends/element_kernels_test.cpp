@@ -23,7 +23,7 @@ class ElementKernelsTest : public testing::TestWithParam<InstructionSet> {
 };
 
 TEST_P(ElementKernelsTest, GiveTheOraclesBits) {
-  for (const DataType type : kTypes) {
+  for (const DataType type : kDataTypes) {
     const auto [left, right] = operands_of(type);
     const std::vector<std::byte> left_bytes = packed(type, left);
     const std::vector<std::byte> right_bytes = packed(type, right);
@@ -75,7 +75,7 @@ TEST_P(ElementKernelsTest, LeaveEveryHalfAsItIs) {
 // nothing around the target is touched.
 TEST_P(ElementKernelsTest, WorkAtAnyLengthAndPlace) {
   constexpr std::size_t kMargin = 64;
-  for (const DataType type : kTypes) {
+  for (const DataType type : kDataTypes) {
     const auto [left, right] = operands_of(type);
     const auto size = static_cast<std::size_t>(size_of(type).count);
     for (std::size_t count = 1; count < 140; ++count) {
@@ -132,7 +132,13 @@ TEST(ElementOracle, KnownResults) {
   EXPECT_EQ(sum(DataType::kFp16, 0x0001, 0x0001), 0x0002U);                 // subnormals
   EXPECT_EQ(sum(DataType::kBf16, 0x3f80, 0x3b80), 0x3f80U);                 // 1 + 2^-8, tie to even
   EXPECT_EQ(sum(DataType::kInt32, 0x7fffffff, 1), 0x80000000U);             // wraps
+  EXPECT_EQ(sum(DataType::kInt8, 0x7f, 1), 0x80U);                          // wraps to -128
+  EXPECT_EQ(sum(DataType::kUint8, 0xff, 1), 0U);                            // wraps
   EXPECT_EQ(reduced({DataType::kInt32, Reduction::kAvg, 2}, -7U, 0), -3U);  // towards zero
+  EXPECT_EQ(reduced({DataType::kInt8, Reduction::kAvg, 2}, 0xf9, 0), 0xfdU);
+  EXPECT_EQ(reduced({DataType::kUint8, Reduction::kAvg, 2}, 0xf9, 0), 0x7cU);  // 249 / 2
+  EXPECT_EQ(reduced({DataType::kInt8, Reduction::kMax, 1}, 0x80, 1), 1U);
+  EXPECT_EQ(reduced({DataType::kUint8, Reduction::kMax, 1}, 0x80, 1), 0x80U);
   EXPECT_EQ(reduced({DataType::kFp32, Reduction::kMax, 1}, 0x7fc00000, 0x3f800000), 0x3f800000U);
   EXPECT_EQ(reduced({DataType::kFp32, Reduction::kMin, 1}, 0x3f800000, 0xffc00001), 0x3f800000U);
   EXPECT_EQ(reduced({DataType::kFp32, Reduction::kMax, 1}, 0x80000000, 0), 0U);

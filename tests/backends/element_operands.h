@@ -15,9 +15,6 @@
 
 namespace gradhaul {
 
-inline constexpr std::array kTypes{DataType::kFp32, DataType::kFp16, DataType::kBf16,
-                                   DataType::kInt32};
-
 struct NamedOperation {
   ElementOperation operation;
   Reduction reduction;
@@ -57,6 +54,7 @@ inline Elements special_elements(DataType type) {
     return {0,          1,          2,          3,          7,          1000,
             0x7fffffff, 0x7ffffffe, 0x80000000, 0x80000001, 0xffffffff, 0xfffffffe};
   }
+  if (is_integer(type)) return {0, 1, 2, 3, 7, 100, 0x7f, 0x7e, 0x80, 0x81, 0xff, 0xfe};
   const oracle::FloatFormat format = oracle::format_of(type);
   const int fraction = format.precision - 1;
   const std::uint32_t sign = 1U << (format.storage_bits - 1);
@@ -85,7 +83,7 @@ inline std::pair<Elements, Elements> operands_of(DataType type) {
   }
   std::mt19937 generator(7);
   const auto random = [&] { return static_cast<std::uint32_t>(generator()); };
-  const std::uint32_t mask = type == DataType::kFp16 || type == DataType::kBf16 ? 0xffff : ~0U;
+  const std::uint32_t mask = ~0U >> (32 - 8 * size_of(type).count);
   for (int i = 0; i < 20'000; ++i) {
     const std::uint32_t left = random();
     operands.first.push_back(left & mask);

@@ -73,7 +73,7 @@ TEST_F(GpuReducerTest, GivesTheOraclesBitsWhereverOperandsLie) {
     return wrong;
   };
   prepare({100'000});
-  for (const DataType type : kTypes) {
+  for (const DataType type : kDataTypes) {
     const std::int64_t element = size_of(type).count;
     for (const NamedOperation& named : kOperations) {
       for (const Offsets& offsets :
@@ -93,22 +93,27 @@ TEST_F(GpuReducerTest, TouchesItsTargetAlone) {
   prepare({4096});
   const std::vector<std::byte> ones(4096, std::byte{1});
   const std::vector<std::byte> untouched(4096, std::byte{0x55});
-  for (const std::int64_t count : {1, 2, 3, 4, 5, 7, 8, 9, 31, 255, 1000}) {
-    for (std::int64_t offset = 0; offset < 16; offset += 4) {
-      memory_.write({Region::kInput, {}}, ones);
-      memory_.write({Region::kSlots, {}}, ones);
-      memory_.write({Region::kOutput, {}}, untouched);
-      run({.kind = ReduceKind::kReduce,
-           .target = {Region::kOutput, {offset}},
-           .left = {Region::kInput, {}},
-           .right = {Region::kSlots, {}},
-           .count = count,
-           .datatype = DataType::kInt32});
-      std::vector<std::byte> found(4096);
-      memory_.read({Region::kOutput, {}}, found);
-      std::vector<std::byte> expected = untouched;
-      std::fill_n(expected.begin() + offset, count * 4, std::byte{2});
-      EXPECT_EQ(found, expected) << count << " elements at " << offset;
+  const auto expect_alone = [&](DataType type, std::int64_t count, std::int64_t offset) {
+    memory_.write({Region::kInput, {}}, ones);
+    memory_.write({Region::kSlots, {}}, ones);
+    memory_.write({Region::kOutput, {}}, untouched);
+    run({.kind = ReduceKind::kReduce,
+         .target = {Region::kOutput, {offset}},
+         .left = {Region::kInput, {}},
+         .right = {Region::kSlots, {}},
+         .count = count,
+         .datatype = type});
+    std::vector<std::byte> found(4096);
+    memory_.read({Region::kOutput, {}}, found);
+    std::vector<std::byte> expected = untouched;
+    std::fill_n(expected.begin() + offset, count * size_of(type).count, std::byte{2});
+    EXPECT_EQ(found, expected) << count << " elements at " << offset;
+  };
+  for (const DataType type : {DataType::kInt32, DataType::kInt8}) {
+    for (const std::int64_t count : {1, 2, 3, 4, 5, 7, 8, 9, 31, 255, 1000}) {
+      for (std::int64_t offset = 0; offset < 16; offset += size_of(type).count) {
+        expect_alone(type, count, offset);
+      }
     }
   }
 }

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <set>
 
+#include "tests/oracles/element_oracle.h"
+
 namespace gradhaul {
 namespace {
 
@@ -63,24 +65,29 @@ TEST(TestPattern, Fp32SumsAreExactInEveryOrder) {
   }
 }
 
-TEST(TestPattern, Int32SumsWrapAndAveragesTruncate) {
-  PatternShape shape{.datatype = DataType::kInt32, .ranks = 3, .count = 100};
+class TestPatternOfIntegers : public testing::TestWithParam<DataType> {};
+
+TEST_P(TestPatternOfIntegers, SumsWrapAndAveragesTruncate) {
+  const DataType type = GetParam();
+  PatternShape shape{.datatype = type, .ranks = 3, .count = 100};
   for (const Reduction reduction : {Reduction::kSum, Reduction::kAvg}) {
     shape.reduction = reduction;
     const std::vector<std::byte> expected = expected_of(shape, 1);
     for (std::int64_t i = 0; i < shape.count; ++i) {
       std::int64_t sum = 0;
       for (Rank rank = 0; rank < 3; ++rank) {
-        sum += static_cast<std::int32_t>(element(input_of(shape, rank), i, DataType::kInt32));
+        sum += oracle::integer_of(type, element(input_of(shape, rank), i, type));
       }
       if (reduction == Reduction::kAvg) {
-        EXPECT_LE(std::abs(sum), std::int64_t{1} << 31);
+        EXPECT_EQ(oracle::wrapped(type, sum), sum) << "no rank's sum wraps before the division";
         sum /= 3;
       }
-      EXPECT_EQ(element(expected, i, DataType::kInt32), static_cast<std::uint32_t>(sum));
+      EXPECT_EQ(element(expected, i, type), oracle::integer_element(type, sum));
     }
   }
 }
+INSTANTIATE_TEST_SUITE_P(All, TestPatternOfIntegers,
+                         testing::Values(DataType::kInt32, DataType::kInt8, DataType::kUint8));
 
 TEST(TestPattern, SendRecvBringsTheRankBefore) {
   const PatternShape shape{.collective = Collective::kSendRecv, .ranks = 4, .count = 70'000};

@@ -62,8 +62,9 @@ inline std::uint64_t hash_of(std::uint64_t a, std::uint64_t b, std::uint64_t c) 
 inline std::uint32_t element_for(const CollectiveCase& c, Rank rank, std::int64_t at) {
   const auto random = static_cast<std::uint32_t>(
       hash_of(c.seed, static_cast<std::uint64_t>(rank), static_cast<std::uint64_t>(at)) >> 32);
-  const bool half = size_of(c.datatype).count == 2;
-  if (c.datatype == DataType::kInt32 || c.seed % 8 == 7) return half ? random & 0xffffU : random;
+  if (is_integer(c.datatype) || c.seed % 8 == 7) {
+    return random >> (32 - 8 * size_of(c.datatype).count);
+  }
   const oracle::FloatFormat format = oracle::format_of(c.datatype);
   const std::uint32_t one = oracle::element_of(c.datatype, 1);
   const std::uint32_t fraction = random & ((1U << (format.precision - 1)) - 1);

@@ -208,8 +208,7 @@ TYPED_TEST_P(TransportConformance, EveryCollectiveAtTheSmallestSizes) {
 
 TYPED_TEST_P(TransportConformance, EveryDataTypeAndReduction) {
   std::uint64_t seed = 0;
-  for (const DataType type :
-       {DataType::kFp32, DataType::kFp16, DataType::kBf16, DataType::kInt32}) {
+  for (const DataType type : kDataTypes) {
     for (const Reduction reduction :
          {Reduction::kSum, Reduction::kAvg, Reduction::kMax, Reduction::kMin}) {
       for (const Algorithm algorithm : {Algorithm::kRing, Algorithm::kDoubleBinaryTree}) {

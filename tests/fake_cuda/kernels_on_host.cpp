@@ -16,8 +16,8 @@ namespace {
     "gradhaul_reduce_" #type "_min", gradhaul_reduce_##type##_min                              \
   }
 
-constexpr KernelRow kKernels[] = {GRADHAUL_ROWS(fp32), GRADHAUL_ROWS(fp16), GRADHAUL_ROWS(bf16),
-                                  GRADHAUL_ROWS(int32)};
+constexpr KernelRow kKernels[] = {GRADHAUL_ROWS(fp32),  GRADHAUL_ROWS(fp16), GRADHAUL_ROWS(bf16),
+                                  GRADHAUL_ROWS(int32), GRADHAUL_ROWS(int8), GRADHAUL_ROWS(uint8)};
 
 }  // namespace
 

@@ -66,7 +66,7 @@ std::int64_t wrong_elements(GpuRankMemory& memory, DataType type, const NamedOpe
 bool check_results(GpuRankMemory& memory) {
   memory.prepare({.input = {200'000}, .output = {200'000}, .slots = {200'000}});
   bool right = true;
-  for (const DataType type : kTypes) {
+  for (const DataType type : kDataTypes) {
     std::int64_t wrong = 0;
     int cases = 0;
     for (const NamedOperation& named : kOperations) {
@@ -111,7 +111,7 @@ bool check_bandwidth(GpuRankMemory& memory) {
   const double ceiling = rate_of(memory, ReduceRequest{}, kLarge, 1);  // of copies
   std::printf("copies within the GPU    %7.0f GB/s read and written\n", ceiling);
   bool fast = true;
-  for (const DataType type : kTypes) {
+  for (const DataType type : kDataTypes) {
     ReduceRequest request;
     request.kind = ReduceKind::kReduce;
     request.datatype = type;

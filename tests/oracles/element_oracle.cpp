@@ -16,15 +16,11 @@ int exponent_bits(const FloatFormat& format) { return format.storage_bits - form
 
 std::uint32_t reduced_integers(const ElementReduction& how, std::uint32_t left,
                                std::uint32_t right) {
-  const auto a = static_cast<std::int64_t>(static_cast<std::int32_t>(left));
-  const auto b = static_cast<std::int64_t>(static_cast<std::int32_t>(right));
-  if (how.reduction == Reduction::kMax) return static_cast<std::uint32_t>(a > b ? a : b);
-  if (how.reduction == Reduction::kMin) return static_cast<std::uint32_t>(a < b ? a : b);
-  constexpr std::int64_t kModulus = std::int64_t{1} << 32;
-  std::int64_t sum = a + b;
-  if (sum > std::numeric_limits<std::int32_t>::max()) sum -= kModulus;
-  if (sum < std::numeric_limits<std::int32_t>::min()) sum += kModulus;
-  return static_cast<std::uint32_t>(sum / how.divisor);
+  const std::int64_t a = integer_of(how.type, left);
+  const std::int64_t b = integer_of(how.type, right);
+  if (how.reduction == Reduction::kMax) return integer_element(how.type, a > b ? a : b);
+  if (how.reduction == Reduction::kMin) return integer_element(how.type, a < b ? a : b);
+  return integer_element(how.type, wrapped(how.type, a + b) / how.divisor);
 }
 
 double extreme(Reduction reduction, double a, double b) {
@@ -36,6 +32,22 @@ double extreme(Reduction reduction, double a, double b) {
 
 }  // namespace
 
+std::int64_t wrapped(DataType type, std::int64_t value) {
+  const std::int64_t modulus = std::int64_t{1} << (8 * size_of(type).count);
+  const std::int64_t least = type == DataType::kUint8 ? 0 : -modulus / 2;
+  while (value < least) value += modulus;
+  while (value >= least + modulus) value -= modulus;
+  return value;
+}
+
+std::int64_t integer_of(DataType type, std::uint32_t element) {
+  return wrapped(type, std::int64_t{element});
+}
+
+std::uint32_t integer_element(DataType type, std::int64_t value) {
+  return static_cast<std::uint32_t>(value) & all_ones(static_cast<int>(8 * size_of(type).count));
+}
+
 FloatFormat format_of(DataType type) {
   switch (type) {
     case DataType::kFp32:
@@ -45,13 +57,15 @@ FloatFormat format_of(DataType type) {
     case DataType::kBf16:
       return {.precision = 8, .least_exponent = -126, .storage_bits = 16};
     case DataType::kInt32:
+    case DataType::kInt8:
+    case DataType::kUint8:
       break;
   }
   assertion_failed("a floating-point type", __FILE__, __LINE__, "integers have no float format");
 }
 
 double value_of(DataType type, std::uint32_t element) {
-  if (type == DataType::kInt32) return static_cast<double>(static_cast<std::int32_t>(element));
+  if (is_integer(type)) return static_cast<double>(integer_of(type, element));
   const FloatFormat format = format_of(type);
   const int fraction_bits = format.precision - 1;
   const std::uint32_t fraction = element & all_ones(fraction_bits);
@@ -88,7 +102,7 @@ std::uint32_t element_of(DataType type, double value) {
 }
 
 std::uint32_t reduced(const ElementReduction& how, std::uint32_t left, std::uint32_t right) {
-  if (how.type == DataType::kInt32) return reduced_integers(how, left, right);
+  if (is_integer(how.type)) return reduced_integers(how, left, right);
   const double a = value_of(how.type, left);
   const double b = value_of(how.type, right);
   if (how.reduction == Reduction::kMax || how.reduction == Reduction::kMin) {

@@ -19,7 +19,12 @@ struct FloatFormat {
   int storage_bits = 32;
 };
 
-FloatFormat format_of(DataType type);  // not of kInt32
+FloatFormat format_of(DataType type);  // not of integers
+
+// Of an integer type: what a value is modulo 2 to the power of its bits, and its bit patterns.
+std::int64_t wrapped(DataType type, std::int64_t value);
+std::int64_t integer_of(DataType type, std::uint32_t element);
+std::uint32_t integer_element(DataType type, std::int64_t value);
 
 // The exact value of an element; NaN for every NaN.
 double value_of(DataType type, std::uint32_t element);

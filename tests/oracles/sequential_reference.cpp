@@ -93,19 +93,16 @@ std::int32_t divisor_of(Reduction reduction, std::size_t ranks) {
 }
 
 std::uint32_t order_free_integer(const std::vector<Elements>& inputs, std::size_t element,
-                                 Reduction reduction) {
+                                 DataType type, Reduction reduction) {
   std::vector<std::int64_t> values;
   std::int64_t sum = 0;
   for (const Elements& input : inputs) {
-    values.push_back(static_cast<std::int32_t>(input[element]));
+    values.push_back(integer_of(type, input[element]));
     sum += values.back();
   }
-  if (reduction == Reduction::kMax)
-    return static_cast<std::uint32_t>(*std::ranges::max_element(values));
-  if (reduction == Reduction::kMin)
-    return static_cast<std::uint32_t>(*std::ranges::min_element(values));
-  const auto wrapped = static_cast<std::int32_t>(static_cast<std::uint32_t>(sum));
-  return static_cast<std::uint32_t>(wrapped / divisor_of(reduction, inputs.size()));
+  if (reduction == Reduction::kMax) return integer_element(type, *std::ranges::max_element(values));
+  if (reduction == Reduction::kMin) return integer_element(type, *std::ranges::min_element(values));
+  return integer_element(type, wrapped(type, sum) / divisor_of(reduction, inputs.size()));
 }
 
 // Among the numbers, by value and then by sign.
@@ -170,11 +167,11 @@ Elements tree_all_reduced(const std::vector<Elements>& inputs, const MessagePlan
 Elements order_free_reduced(const std::vector<Elements>& inputs, DataType type,
                             Reduction reduction) {
   const bool extreme = reduction == Reduction::kMax || reduction == Reduction::kMin;
-  GRADHAUL_ASSERT(type == DataType::kInt32 || extreme, "floating-point sums depend on the order");
+  GRADHAUL_ASSERT(is_integer(type) || extreme, "floating-point sums depend on the order");
   Elements result;
   for (std::size_t i = 0; i < inputs.front().size(); ++i) {
-    result.push_back(type == DataType::kInt32 ? order_free_integer(inputs, i, reduction)
-                                              : order_free_extreme(inputs, i, type, reduction));
+    result.push_back(is_integer(type) ? order_free_integer(inputs, i, type, reduction)
+                                      : order_free_extreme(inputs, i, type, reduction));
   }
   return result;
 }

@@ -33,8 +33,8 @@ Elements tree_all_reduced(const std::vector<Elements>& inputs, const MessagePlan
                           const std::vector<std::vector<Rank>>& rings, Reduction reduction,
                           int ranks_per_node);
 
-// kInt32 with any reduction, every type with kMax and kMin: straight from the definition, in exact
-// arithmetic over all ranks at once.
+// Integers with any reduction, every type with kMax and kMin: straight from the definition, in
+// exact arithmetic over all ranks at once.
 Elements order_free_reduced(const std::vector<Elements>& inputs, DataType type,
                             Reduction reduction);
 

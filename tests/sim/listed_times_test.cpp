@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/goal_program.h"
 #include "core/listed_program.h"
 #include "sim/predict.h"
@@ -110,6 +112,16 @@ TEST(GoalTimes, AreThoseOfItsLongestChain) {
                                  {receive(0, 100'000), send(2, 100'000, {0})},
                                  {receive(1, 100'000)}}}),
               2 * (kAlpha + 2), 1e-6);
+}
+
+// 20 ps a byte, whatever types a length can be counted in; what has none is a byte.
+TEST(GoalTimes, AreThoseOfSoManyBytes) {
+  for (const std::int64_t bytes : {0, 1, 2, 3, 4, 49'999, 50'001, 50'002}) {
+    const double sent = static_cast<double>(std::max<std::int64_t>(1, bytes));
+    EXPECT_NEAR(us_of(GoalProgram{"p", "", {{send(1, bytes)}, {receive(0, bytes)}}}),
+                kAlpha + sent / kBytesPerUs, 1e-6)
+        << bytes;
+  }
 }
 
 TEST(GoalTimes, KnowThatMessagesShareAWire) {

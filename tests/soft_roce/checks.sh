@@ -144,10 +144,12 @@ broken_join() { timeout 90 "$build/broken_join" "$1" rxe0 rxe1 >"$seen" 2>&1; }
 
 results() {
   right "2 ranks, 1 queue pair, fp32" 5 2 --set 'workload.size=[4B,32B,1KiB,64KiB,1MiB]'
-  right "2 ranks, 4 queue pairs, all that arrives is read back" 2 2 --rdma flush=on \
-    --set 'workload.size=[4KiB,1MiB]' --set communication.queue_pairs=4
-  right "2 ranks, 2 queue pairs, immediates apart from their data" 2 2 --rdma immediate=apart \
-    --set 'workload.size=[4KiB,1MiB]' --set communication.queue_pairs=2
+  right "2 ranks, 4 queue pairs, uint8, all that arrives is read back" 2 2 --rdma flush=on \
+    --set 'workload.size=[4KiB,1MiB]' --set workload.datatype=uint8 \
+    --set communication.queue_pairs=4
+  right "2 ranks, 2 queue pairs, int8 from 1 B, immediates apart from their data" 4 2 \
+    --rdma immediate=apart --set 'workload.size=[1B,7B,4KiB,1MiB]' \
+    --set workload.datatype=int8 --set communication.queue_pairs=2
   right "2 ranks, 4 queue pairs, bf16, writes split, up to 16 MiB" 2 2 \
     --set 'workload.size=[2B,16MiB]' --set workload.datatype=bf16 --rdma split=yes \
     --set communication.queue_pairs=4 --set communication.slot_size=512KiB
@@ -170,14 +172,17 @@ conformance() {
 }
 some='-*Every*:*CompletesEachWrite*'
 
-# From one element on: the smallest there is has two bytes.
+# From one element on, which of the bytes is 1 B.
 every_result() {
   local ranks pairs type element
   for ranks in 2 4; do
     for pairs in 1 4 8; do
-      for type in fp32 fp16 bf16 int32; do
-        element=4
-        [[ $type != *16 ]] || element=2
+      for type in fp32 fp16 bf16 int32 int8 uint8; do
+        case $type in
+          *16) element=2 ;;
+          *8) element=1 ;;
+          *) element=4 ;;
+        esac
         right "$ranks ranks, $pairs queue pairs, $type, $element B to 16 MiB" 6 "$ranks" \
           --set "workload.datatype=$type" --set "communication.queue_pairs=$pairs" \
           --set "workload.size=[${element}B,32B,1KiB,64KiB,1MiB,16MiB]" \
