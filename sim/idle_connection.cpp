@@ -247,6 +247,7 @@ std::int64_t IdleConnection::send_by_nic(std::int64_t size, std::int64_t ready) 
   std::int64_t arrived = 0;
   for (std::int64_t sent = 0; sent < size; sent += packet_payload_) {
     IdleRoute::Train packet{std::min(packet_payload_, size - sent)};
+    if (inlined(size)) asked_ = ask_time(size, 0, asked_);
     const std::int64_t there = inlined(size) ? asked_ : fetch(packet.payload);
     const bool last = sent + packet.payload == size;
     if (!free_control_ && sent == 0) packet.extra += kRethBytes.count;
@@ -285,7 +286,7 @@ std::int64_t IdleConnection::receive(const IdleRoute::Train& packet, std::int64_
                                      bool last) {
   const NicModel& nic = node_.nic;
   const IdleRoute::Passage crossing = wire_.pass(packet, ready);
-  if (!inlined(packet.payload)) leaving_.push_back({crossing.first_start, packet.payload});
+  leaving_.push_back({crossing.first_start, packet.payload});
   const std::int64_t received = crossing.delivered + nic.receive_latency.ps;
   if (last && free_control_) done_ = received;
   if (last && !free_control_) {

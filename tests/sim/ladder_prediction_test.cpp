@@ -66,21 +66,24 @@ TEST(PairWrite, WaitsForSlots) {
   EXPECT_EQ(pair_write_time(fabric, 1, pair).ps, 4 * slice + kFlightPs);
 }
 
+// Of one message of so many bytes.
+Duration time_of_write(const Cluster& cluster, std::int64_t size, bool host_memory) {
+  const Cluster sized = with_sized_topology(cluster);
+  PairWrite pair;
+  pair.hop = {.source = 0, .destination = 1, .source_nic = 0, .destination_nic = 0};
+  pair.size = pair.slice = {size};
+  pair.host_memory = host_memory;
+  return pair_write_time(Fabric(sized), 1, pair);
+}
+
 // More than goes with its work request from host memory: the thread posts, the NIC reads the host's
-// memory and not the GPU's, and
-// the far thread sees the completion; no kernel's flag is waited for. The same from the GPU differs
-// by what its memory takes to be read and written, and by the way to the host's.
+// memory and not the GPU's, and the far thread sees the completion; no kernel's flag is waited for.
+// The same from the GPU differs by what its memory takes to be read and written, and by the way to
+// the host's.
 TEST(PairWrite, LeavesOutWhatKernelsAndGpusCost) {
   Cluster cluster = bare_pair(5, 400_Gbps, 4096_B);
   give_latencies(cluster.node);
-  const auto time = [&](bool host_memory) {
-    const Cluster sized = with_sized_topology(cluster);
-    PairWrite pair;
-    pair.hop = {.source = 0, .destination = 1, .source_nic = 0, .destination_nic = 0};
-    pair.size = pair.slice = {129};
-    pair.host_memory = host_memory;
-    return pair_write_time(Fabric(sized), 1, pair);
-  };
+  const auto time = [&](bool host_memory) { return time_of_write(cluster, 129, host_memory); };
   const Duration host = time(true);
   const Duration gpu = time(false);
   cluster.node.gpu.flag_latency = 50_us;
@@ -103,12 +106,7 @@ TEST(PairWrite, SendsSmallWritesOfHostMemoryWithTheirWorkRequest) {
   Cluster cluster = bare_pair(5, 400_Gbps, 4096_B);
   give_latencies(cluster.node);
   const auto time = [&](std::int64_t size, bool host_memory) {
-    const Cluster sized = with_sized_topology(cluster);
-    PairWrite pair;
-    pair.hop = {.source = 0, .destination = 1, .source_nic = 0, .destination_nic = 0};
-    pair.size = pair.slice = {size};
-    pair.host_memory = host_memory;
-    return pair_write_time(Fabric(sized), 1, pair);
+    return time_of_write(cluster, size, host_memory);
   };
   const NicModel& nic = cluster.node.nic;
   const Duration out = time(100, true);
@@ -126,6 +124,26 @@ TEST(PairWrite, SendsSmallWritesOfHostMemoryWithTheirWorkRequest) {
   cluster.node.nic.post += 1_us;
   cluster.node.nic.doorbell += 1_us;
   EXPECT_EQ(time(100, true), out + 2_us);
+}
+
+// The last packet of a longer message is read, however short it is, and leaves the buffer of the
+// NIC as all others do: the second hundred messages take as long as the fifth.
+TEST(PairWrite, LeavesNothingInTheBufferOfTheNic) {
+  Cluster cluster = bare_pair(5, 400_Gbps, 4096_B);
+  give_latencies(cluster.node);
+  cluster.node.nic.transmit_buffer = {16'384};
+  const Cluster sized = with_sized_topology(cluster);
+  const Fabric fabric(sized);
+  const auto time = [&](std::int64_t messages) {
+    PairWrite pair;
+    pair.hop = {.source = 0, .destination = 1, .source_nic = 0, .destination_nic = 0};
+    pair.slice = {4096 + 100};
+    pair.size = pair.slice * messages;
+    pair.slots = 1000;
+    pair.host_memory = true;
+    return pair_write_time(fabric, 1, pair).microseconds();
+  };
+  EXPECT_NEAR(time(500) - time(400), time(200) - time(100), 0.001);
 }
 
 // A full packet of 4096 bytes takes 4122 on the wire of InfiniBand.
