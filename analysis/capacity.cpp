@@ -25,12 +25,10 @@ std::string each_way(BitRate rate) {
 // Of packets with so much payload and overhead.
 std::string framed(BitRate rate, Bytes payload, Bytes overhead, std::string_view packets) {
   if (rate.unlimited()) return "";
-  const double share =
-      static_cast<double>(payload.count) / static_cast<double>((payload + overhead).count);
   return fmt::format(
       "It can carry {} each way; the headers of {} of {} bytes leave {} of that for data.",
       rate_text(bytes_per_second(rate)), packets, payload.count,
-      rate_text(bytes_per_second(rate) * share));
+      rate_text(bytes_per_second(rate) * payload_share(payload, overhead)));
 }
 
 std::string wire(BitRate rate, const Network& network) {

@@ -2,12 +2,12 @@
 
 #include <string_view>
 
+#include "core/workload_names.h"
+
 namespace gradhaul {
 namespace {
 
-// In the order of DataType and ElementOperation.
-constexpr std::array<std::string_view, kDataTypes.size()> kTypeNames{"fp32",  "fp16", "bf16",
-                                                                     "int32", "int8", "uint8"};
+// In the order of ElementOperation.
 constexpr std::array<std::string_view, kElementOperations> kOperationNames{"sum", "sum_then_divide",
                                                                            "max", "min"};
 
@@ -95,11 +95,12 @@ void CudaDevice::open(const void* image) {
 }
 
 void CudaDevice::load_kernels() {
-  for (std::size_t type = 0; type < kDataTypes.size(); ++type) {
+  for (const DataType type : kDataTypes) {
+    auto& kernels = kernels_[static_cast<std::size_t>(type)];
     for (std::size_t operation = 0; operation < kElementOperations; ++operation) {
-      const std::string name = "gradhaul_reduce_" + std::string(kTypeNames[type]) + "_" +
+      const std::string name = "gradhaul_reduce_" + std::string(name_of(type)) + "_" +
                                std::string(kOperationNames[operation]);
-      check(driver_.function(&kernels_[type][operation], module_, name.c_str()),
+      check(driver_.function(&kernels[operation], module_, name.c_str()),
             "it has no kernel " + name);
     }
   }
