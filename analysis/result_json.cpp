@@ -77,6 +77,13 @@ void add_held(const HeldResources& held, Json& json) {
   if (held.registered.count > 0) json["registered_bytes"] = held.registered.count;
 }
 
+void add_setup(const SetupTime& setup, Json& json) {
+  if (setup.total().ps == 0) return;
+  json["setup_us"] = microseconds(setup.total());
+  json["setup_parts_us"] = {{"queue_pairs", microseconds(setup.queue_pairs)},
+                            {"registration", microseconds(setup.registration)}};
+}
+
 // Under the names of hosts alone.
 void add_counted(const CountedRuns& counted, Json& json) {
   if (counted.runs == 0) return;
@@ -93,7 +100,7 @@ Json row_json(const ResultRow& row) {
   json["wrong"] = nullptr;
   json["in_place"] = nullptr;
   json["bytes_sent_per_rank"] = row.bytes_sent_per_rank.count;
-  if (row.setup.ps > 0) json["setup_us"] = microseconds(row.setup);
+  add_setup(row.setup, json);
   if (row.cpu_cores > 0) json["cpu_cores"] = finite(row.cpu_cores);
   add_held(row.held, json);
   json["limited_by"] = row.limited_by;

@@ -113,6 +113,18 @@ void read_parts(const Stored& stored, ResultRow& row) {
   }
 }
 
+void read_setup(const Stored& stored, SetupTime& setup) {
+  if (!stored.has("setup_us")) return;
+  // Earlier versions knew of registration alone.
+  if (!stored.has("setup_parts_us")) {
+    setup.registration = stored.at("setup_us").time();
+    return;
+  }
+  const Stored parts = stored.at("setup_parts_us");
+  setup.queue_pairs = parts.at("queue_pairs").time();
+  setup.registration = parts.at("registration").time();
+}
+
 ResultRow row_of(const Stored& stored) {
   constexpr std::array kCollectives{Collective::kAllReduce, Collective::kReduceScatter,
                                     Collective::kAllGather, Collective::kBroadcast,
@@ -137,7 +149,7 @@ ResultRow row_of(const Stored& stored) {
     return stored.has(key) ? stored.at(key).count() : 0;
   };
   if (stored.has("profile")) row.profile = stored.at("profile").text();
-  if (stored.has("setup_us")) row.setup = stored.at("setup_us").time();
+  read_setup(stored, row.setup);
   if (stored.has("cpu_cores")) row.cpu_cores = stored.at("cpu_cores").number();
   if (stored.has("gpu_sms")) row.held.gpu_sms = stored.at("gpu_sms").small_count();
   row.held.queue_pairs = later("queue_pairs");

@@ -77,6 +77,7 @@ struct NicModel {
   int queue_pair_cache = 0;
   int memory_region_cache = 0;
   Duration context_fetch;
+  Duration queue_pair_setup;  // making one, and the three changes of state until it can send
   OutOfOrder out_of_order = OutOfOrder::kPlace;
   Retransmission retransmission = Retransmission::kGoBackN;
 };

@@ -55,6 +55,15 @@ struct HeldResources {
   Bytes registered;
 };
 
+// What a rank does once, before its first collective.
+struct SetupTime {
+  Duration queue_pairs;   // making and connecting them
+  Duration registration;  // of its message, unless each collective does so, and of receive slots
+
+  Duration total() const { return queue_pairs + registration; }
+  friend bool operator==(const SetupTime&, const SetupTime&) = default;
+};
+
 struct PortCounters {
   std::string port;  // "leaf0:3", "node0.nic0"
   Duration xmit_wait;
@@ -100,10 +109,8 @@ struct ResultRow {
   Reduction reduction = Reduction::kSum;
   Duration time;
   Bytes bytes_sent_per_rank;  // the largest over ranks
-  // Before the first collective: a rank registers its message's memory. 0: it does so each time, or
-  // nothing goes by a NIC.
-  Duration setup;
-  double cpu_cores = 0;  // that communication threads keep busy, of the busiest node
+  SetupTime setup;            // of the rank that takes longest; none where nothing goes by a NIC
+  double cpu_cores = 0;       // that communication threads keep busy, of the busiest node
   HeldResources held;
   std::string limited_by;       // "node0.nic0 (32 equal)", "latency", "slots"
   std::vector<TimePart> parts;  // add up to time; sorted, the largest first

@@ -34,8 +34,12 @@ bool carries(const Prediction& prediction, std::string_view kind) {
                      [kind](const ResourceUse& use) { return use.kind == kind; });
 }
 
+// What passes before the first collective is no part of a row's time.
+constexpr std::string_view kOfSetup = "cluster.node.nics.model.qp_setup";
+
 // Where no resources are told of, anything may count.
 bool may_count(const std::string& key, const Prediction& prediction) {
+  if (key == kOfSetup) return false;
   if (prediction.resources.empty()) return true;
   return std::all_of(kOwnParts.begin(), kOwnParts.end(), [&](const OwnPart& part) {
     return !key.starts_with(part.prefix) || carries(prediction, part.kind);

@@ -32,7 +32,7 @@ bool misses_contexts(const Scenario& scenario) {
 
 constexpr std::string_view kRdma = "communication.transport: rdma";
 constexpr std::string_view kIommu = "cluster.node.pcie_settings.iommu: true";
-constexpr std::array<Rule, 19> kRules{{
+constexpr std::array<Rule, 20> kRules{{
     {"communication.flush", goes_by_rdma, kRdma, {"off", "auto"}},
     {"communication.blue_flame", goes_by_rdma, kRdma, {"0B", "8KiB", "2GiB"}},
     {"communication.page_size", goes_by_rdma, kRdma, {"auto"}},
@@ -46,6 +46,7 @@ constexpr std::array<Rule, 19> kRules{{
     {"cluster.node.nics.model.qp_message_rate", goes_by_rdma, kRdma, {"unlimited"}},
     {"cluster.node.nics.model.qp_cache", goes_by_rdma, kRdma, {"unlimited"}},
     {"cluster.node.nics.model.mr_cache", goes_by_rdma, kRdma, {"unlimited"}},
+    {"cluster.node.nics.model.qp_setup", goes_by_rdma, kRdma, {"1ms"}},
     {"cluster.node.nics.model.context_fetch",
      misses_contexts,
      "transport: rdma and a qp_cache or an mr_cache that is not unlimited",

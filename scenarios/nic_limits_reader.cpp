@@ -6,7 +6,8 @@ namespace gradhaul {
 namespace {
 
 constexpr std::int64_t kMostContexts = 1'000'000'000;
-constexpr std::int64_t kLongestFetch = 1'000'000'000;  // 1 ms
+constexpr std::int64_t kLongestFetch = 1'000'000'000;      // 1 ms
+constexpr std::int64_t kLongestSetup = 1'000'000'000'000;  // 1 s
 
 NumberSpec unlimited(std::int64_t least, std::int64_t most) {
   return {.otherwise = {"unlimited"}, .least = least, .most = most, .words = {{"unlimited", 0}}};
@@ -25,6 +26,11 @@ void read_nic_limits(MappingReader& reader, NicModel& nic) {
       {.otherwise = {"550ns", true, "a NIC's read of host memory, SIGCOMM 2018", "550ns", "900ns"},
        .least = 0,
        .most = kLongestFetch});
+  nic.queue_pair_setup = reader.time(
+      "qp_setup", {.otherwise = {"1ms", true, "0.5-2 ms to make a queue pair and bring it to RTS",
+                                 "500us", "2ms"},
+                   .least = 0,
+                   .most = kLongestSetup});
 }
 
 std::string what_packets_know(const Communication& communication, const Node& node) {

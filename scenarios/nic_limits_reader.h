@@ -11,7 +11,7 @@
 
 namespace gradhaul {
 
-// qp_message_rate, qp_cache, mr_cache, context_fetch.
+// qp_message_rate, qp_cache, mr_cache, context_fetch, qp_setup.
 void read_nic_limits(MappingReader& reader, NicModel& nic);
 
 // "registration: per_transfer and qp_cache": what is asked for and is of packets alone, of threads

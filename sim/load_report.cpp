@@ -84,6 +84,7 @@ void add_row(const ResourceLoad& load, const std::vector<TracePart>& path, Resul
              Prediction& prediction) {
   const std::vector<Resource>& resources = load.fabric().resources();
   row.held = load.holdings.held(row.channels, row.size);
+  row.setup = load.holdings.setup(row.size);
   for (const Bytes sent : load.sent) {
     row.bytes_sent_per_rank = std::max(row.bytes_sent_per_rank, sent);
   }

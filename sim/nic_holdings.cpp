@@ -8,9 +8,14 @@ namespace gradhaul {
 
 NicHoldings::NicHoldings(const Cluster& cluster, const Communication& communication)
     : rdma_(!cluster.network.tcp),
+      set_up_(cluster.node.nic.pcie.has_value()),
       each_(communication.queue_pairs + (cluster.network.kind == NetworkKind::kIdeal ? 0 : 1)),
+      queue_pair_setup_(cluster.node.nic.queue_pair_setup),
+      registers_message_(!communication.registers_each_transfer),
+      registration_(communication.registration),
       slots_(with_flags(communication.protocol, communication.slot_size) * communication.slots),
       queue_pairs_(static_cast<std::size_t>(cluster.nodes * cluster.node.nic_count)),
+      made_(static_cast<std::size_t>(cluster.ranks())),
       received_(static_cast<std::size_t>(cluster.ranks())),
       registers_(static_cast<std::size_t>(cluster.ranks())) {}
 
@@ -18,6 +23,8 @@ void NicHoldings::add(int source_nic, int destination_nic, Rank source, Rank des
   if (!rdma_) return;
   queue_pairs_[static_cast<std::size_t>(source_nic)] += each_;
   queue_pairs_[static_cast<std::size_t>(destination_nic)] += each_;
+  made_[static_cast<std::size_t>(source)] += each_;
+  made_[static_cast<std::size_t>(destination)] += each_;
   ++received_[static_cast<std::size_t>(destination)];
   registers_[static_cast<std::size_t>(source)] = true;
   registers_[static_cast<std::size_t>(destination)] = true;
@@ -35,6 +42,23 @@ HeldResources NicHoldings::held(int channels, Bytes size) const {
     held.registered = std::max(held.registered, message + slots_ * received_[rank]);
   }
   return held;
+}
+
+SetupTime NicHoldings::setup(Bytes size) const {
+  SetupTime longest;
+  if (!set_up_) return longest;
+  for (std::size_t rank = 0; rank < made_.size(); ++rank) {
+    if (!registers_[rank]) continue;
+    SetupTime setup;
+    setup.queue_pairs = queue_pair_setup_ * made_[rank];
+    if (registers_message_) setup.registration = registration_time(registration_, size);
+    if (received_[rank] > 0) {
+      setup.registration =
+          setup.registration + registration_time(registration_, slots_ * received_[rank]);
+    }
+    if (setup.total() > longest.total()) longest = setup;
+  }
+  return longest;
 }
 
 }  // namespace gradhaul

@@ -32,6 +32,7 @@ void take_row(const PredictionRequest& request, const Placement& placement,
   ResultRow row = prediction_row(request, world.channels(), size);
   row.time = {world.end()};
   row.held = load.holdings.held(row.channels, size);
+  row.setup = load.holdings.setup(size);
   if (request.communication.sleeps) row.cpu_cores = world.busy_cores();
   if (request.cluster.network.tcp) row.cpu_cores = world.tcp_cores();
   for (Rank rank = 0; rank < world.ranks(); ++rank) {

@@ -22,9 +22,6 @@ ResultRow prediction_row(const PredictionRequest& request, int channels, Bytes s
   if (cluster.nodes < 2 || !cluster.node.nic.pcie) return row;
   // A thread that polls keeps its core busy, whatever there is to do.
   row.cpu_cores = request.communication.sleeps ? 0 : cluster.ranks_per_node;
-  if (!request.communication.registers_each_transfer && !cluster.network.tcp) {
-    row.setup = registration_time(request.communication.registration, size);
-  }
   return row;
 }
 

@@ -68,7 +68,7 @@ TEST(StoredResult, KeepsWhatPlansTake) {
   Prediction prediction = sample_prediction();
   prediction.rows[0].held = {16, 128, 8, Bytes{75'497'472}};
   prediction.rows[0].cpu_cores = 8;
-  prediction.rows[0].setup = Duration{3'202'000'000};
+  prediction.rows[0].setup = {Duration{4'000'000'000}, Duration{3'202'000'000}};
   const StoredResult stored = read_stored_result(result_json_text(prediction, kScenario, "0.1.0"));
   const ResultRow& row = stored.prediction.rows[0];
   EXPECT_EQ(row.held.gpu_sms, 16);
@@ -76,7 +76,15 @@ TEST(StoredResult, KeepsWhatPlansTake) {
   EXPECT_EQ(row.held.queue_pairs_per_nic, 8);
   EXPECT_EQ(row.held.registered.count, 75'497'472);
   EXPECT_EQ(row.cpu_cores, 8);
-  EXPECT_EQ(row.setup, Duration{3'202'000'000});
+  EXPECT_EQ(row.setup, (SetupTime{Duration{4'000'000'000}, Duration{3'202'000'000}}));
+}
+
+// Files of earlier versions have the registration of the message alone.
+TEST(StoredResult, KnowsOfSetupWithoutParts) {
+  Json json = Json::parse(result_json_text(sample_prediction(), kScenario, "0.1.0"));
+  json["rows"][0]["setup_us"] = 322.0;
+  const StoredResult stored = read_stored_result(json.dump());
+  EXPECT_EQ(stored.prediction.rows[0].setup, (SetupTime{{}, Duration{322'000'000}}));
 }
 
 TEST(StoredResult, KeepsPicoseconds) {

@@ -144,7 +144,8 @@ TEST(WholeChunks, AreSentAndReducedInTurn) {
   EXPECT_NEAR(slices, 62 * chunk / 37e9, 0.03 * slices);
 }
 
-// 130 us and 750 ns for each page, 64 KiB or 2 MiB; or before all else.
+// 130 us and 750 ns for each page, 64 KiB or 2 MiB; or before all else, beside the slots of what
+// comes in and the queue pairs at both ends.
 TEST(RegistrationPerTransfer, AddsABaseAndItsPages) {
   const std::string scenario = "registration-per-transfer";
   const Json once = result(scenario, {"communication.registration=once"})["rows"][0];
@@ -152,8 +153,24 @@ TEST(RegistrationPerTransfer, AddsABaseAndItsPages) {
   EXPECT_NEAR(seconds(scenario, {}) * 1e6 - free, 130 + 4096 * 0.75, 1);
   EXPECT_NEAR(seconds(scenario, {"communication.page_size=2MiB"}) * 1e6 - free, 130 + 128 * 0.75,
               1);
-  EXPECT_DOUBLE_EQ(once["setup_us"].get<double>(), 130 + 4096 * 0.75);
+  const int channels = once["channels"];
+  EXPECT_DOUBLE_EQ(once["setup_parts_us"]["registration"].get<double>(),
+                   130 + 4096 * 0.75 + 130 + channels * 8 * 8 * 0.75);
+  EXPECT_DOUBLE_EQ(once["setup_parts_us"]["queue_pairs"].get<double>(), channels * 2 * 2 * 1000.0);
   EXPECT_DOUBLE_EQ(once["cpu_cores"].get<double>(), 1);
+}
+
+// A rank sends to the other and receives from it: of each connection so many queue pairs for data,
+// and one for credits, at a millisecond each. Registered are 16 MiB, and 64 slots of 512 KiB.
+TEST(BondedPort, TakesLongerToSetUpWithMoreQueuePairs) {
+  for (const int pairs : {1, 16, 128}) {
+    const Json row = result(
+        "bonded-port",
+        {"workload.size=16MiB", "communication.queue_pairs=" + std::to_string(pairs)})["rows"][0];
+    EXPECT_DOUBLE_EQ(row["setup_us"].get<double>(),
+                     2 * (pairs + 1) * 1000.0 + 130 + 256 * 0.75 + 130 + 512 * 0.75)
+        << pairs;
+  }
 }
 
 // PCIe 5 x16, 3 % of which are DLLPs. The uplink's narrower direction carries what leaves in

@@ -26,6 +26,7 @@ TEST(EstimateEnds, OfWhatIsOffAreNotTried) {
   const std::string fetch = "cluster.node.nics.model.context_fetch";
   EXPECT_FALSE(tries(fetch, {}));
   EXPECT_TRUE(tries(fetch, {"cluster.node.nics.model.qp_cache=4"}));
+  EXPECT_FALSE(tries("cluster.node.nics.model.qp_setup", {})) << "before what is timed";
   const std::string faults = "cluster.faults=[{link: node0.nic0, bit_error_rate: 1e-12}]";
   EXPECT_FALSE(tries("communication.timeout", {}));
   EXPECT_TRUE(tries("communication.timeout", {faults}));

@@ -214,7 +214,6 @@ TEST(CommunicationThread, IsTheSameWhereWhatRecursIsSkipped) {
     expect_same(skipped, full);
     EXPECT_GT(skipped.cost.skipped_packet_hops, full.cost.skipped_packet_hops);
     EXPECT_DOUBLE_EQ(skipped.rows[0].cpu_cores, full.rows[0].cpu_cores);
-    EXPECT_EQ(skipped.rows[0].setup.ps, 0);
   }
 }
 

@@ -39,6 +39,23 @@ TEST(NicHoldings, OfAnExchangeAreThoseOfEachPair) {
   }
 }
 
+// 24 ends of queue pairs are made at a millisecond each, and 64 KiB pages are registered in 130 us
+// and 750 ns a page: 16 of the message, and as many of 16 slots.
+TEST(NicHoldings, AreSetUpOneAfterTheOther) {
+  PredictionRequest request = exchange();
+  request.cluster.node.nic.queue_pair_setup = 1000_us;
+  for (const Fidelity fidelity : {Fidelity::kPacket, Fidelity::kFlow, Fidelity::kAnalytic}) {
+    request.fidelity = fidelity;
+    const SetupTime setup = predict(request).rows.at(0).setup;
+    EXPECT_EQ(setup.queue_pairs, 24 * 1000_us);
+    EXPECT_EQ(setup.registration, 2 * (130_us + 16 * 750_ns));
+  }
+  // What each collective registers is none of it.
+  request.fidelity = Fidelity::kPacket;
+  request.communication.registers_each_transfer = true;
+  EXPECT_EQ(predict(request).rows.at(0).setup.registration, 130_us + 16 * 750_ns);
+}
+
 // Lines of LL are half flags.
 TEST(NicHoldings, HoldFlagsOfLines) {
   PredictionRequest request = exchange();
@@ -74,6 +91,7 @@ TEST(NicHoldings, OfTcpAreNone) {
     EXPECT_EQ(row.held.queue_pairs, 0);
     EXPECT_EQ(row.held.queue_pairs_per_nic, 0);
     EXPECT_EQ(row.held.registered.count, 0);
+    EXPECT_EQ(row.setup, SetupTime{});
   }
 }
 
@@ -86,6 +104,7 @@ TEST(NicHoldings, OfOneNodeAreNone) {
   EXPECT_EQ(row.held.gpu_sms, 3);
   EXPECT_EQ(row.held.queue_pairs, 0);
   EXPECT_EQ(row.held.registered.count, 0);
+  EXPECT_EQ(row.setup, SetupTime{});
 }
 
 }  // namespace
