@@ -74,9 +74,8 @@ struct Communication {
   std::optional<TcpSettings> tcp = {};  // nothing: RDMA
   ThreadPlacement threads = {};
   // Each rank has a communication thread on the host, which posts what goes by a NIC and handles
-  // its completions, one after the other. Whether it registers a message's memory anew for each
-  // collective, before its first post; else that is done once, before the first.
-  bool registers_each_transfer = false;
+  // its completions, one after the other, and registers memory.
+  Registering registering = Registering::kOnce;
   RegistrationCosts registration = kGpuRegistration;
   // Whether it sleeps when it has nothing to do, and what then passes from an interrupt until it
   // runs; else it polls.

@@ -49,13 +49,13 @@ void read_page_size(MappingReader& reader, Communication& communication) {
 
 // Of memory of GPUs or, where data is staged, of the host.
 void read_registration(MappingReader& reader, bool host, Communication& communication) {
-  communication.registers_each_transfer =
-      reader.choice("registration",
-                    {.otherwise = {"once"}, .available = {"once", "per_transfer"}}) == 1;
+  constexpr std::array kTimes{Registering::kOnce, Registering::kPerTransfer, Registering::kCached};
+  communication.registering = kTimes[reader.choice(
+      "registration", {.otherwise = {"once"}, .available = {"once", "per_transfer", "cached"}})];
   communication.registration = host ? kHostRegistration : kGpuRegistration;
   read_page_size(reader, communication);
   // What was measured may stand in a file that registers once, before what is timed.
-  const bool each = communication.registers_each_transfer;
+  const bool each = communication.registering == Registering::kPerTransfer;
   constexpr Default kHostBase{"16us", false, "UCX, registration cost of src/uct/ib"};
   constexpr Default kGpuBase{"130us", true, "60-200 us to register memory of a GPU", "60us",
                              "200us"};
@@ -69,6 +69,18 @@ void read_registration(MappingReader& reader, bool host, Communication& communic
   if (each || reader.has("registration_page")) {
     communication.registration.per_page = reader.time(
         "registration_page", {.otherwise = host ? kHostPage : kGpuPage, .most = kSecond});
+  }
+  if (each || reader.has("deregistration")) {
+    communication.registration.deregistration =
+        reader.real("deregistration",
+                    {.otherwise = {"0.45", true, "0.3-0.6 of what registering took", "0.3", "0.6"},
+                     .most = 10});
+  }
+  if (communication.registering == Registering::kCached || reader.has("registration_hit")) {
+    communication.registration.hit = reader.time(
+        "registration_hit",
+        {.otherwise = {"200ns", true, "UCX, 50-360 ns of its registration cache", "50ns", "360ns"},
+         .most = kSecond});
   }
 }
 
@@ -115,7 +127,8 @@ void read_communication_thread(MappingReader& reader, const Cluster* cluster,
 
 std::string what_threads_do(const Communication& communication) {
   std::string told;
-  if (communication.registers_each_transfer) told = "registration: per_transfer";
+  if (communication.registering == Registering::kPerTransfer) told = "registration: per_transfer";
+  if (communication.registering == Registering::kCached) told = "registration: cached";
   if (communication.sleeps) told += (told.empty() ? "" : " and ") + kInterrupt;
   return told;
 }

@@ -30,14 +30,29 @@ bool misses_contexts(const Scenario& scenario) {
   return goes_by_rdma(scenario) && (nic.queue_pair_cache > 0 || nic.memory_region_cache > 0);
 }
 
+bool registers_each_time(const Scenario& scenario) {
+  return scenario.communication.registering == Registering::kPerTransfer;
+}
+bool caches_registrations(const Scenario& scenario) {
+  return scenario.communication.registering == Registering::kCached;
+}
+
 constexpr std::string_view kRdma = "communication.transport: rdma";
 constexpr std::string_view kIommu = "cluster.node.pcie_settings.iommu: true";
-constexpr std::array<Rule, 20> kRules{{
+constexpr std::array<Rule, 22> kRules{{
     {"communication.flush", goes_by_rdma, kRdma, {"off", "auto"}},
     {"communication.blue_flame", goes_by_rdma, kRdma, {"0B", "8KiB", "2GiB"}},
     {"communication.page_size", goes_by_rdma, kRdma, {"auto"}},
     {"communication.registration_base", goes_by_rdma, kRdma},
     {"communication.registration_page", goes_by_rdma, kRdma},
+    {"communication.deregistration",
+     registers_each_time,
+     "communication.registration: per_transfer",
+     {"0.45"}},
+    {"communication.registration_hit",
+     caches_registrations,
+     "communication.registration: cached",
+     {"200ns"}},
     {"communication.timeout", goes_by_rdma, kRdma, {"20"}},
     {"communication.retry", goes_by_rdma, kRdma, {"7"}},
     {"communication.rnr_timer", goes_by_rdma, kRdma, {"12"}},

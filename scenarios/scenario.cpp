@@ -262,7 +262,7 @@ void check_communication(MappingReader& communication, bool understood, Scenario
     fit_sizes(communication, "algorithm", *scenario.communication.listed, scenario.workload,
               scenario.notes);
   }
-  if (scenario.goal && scenario.communication.registers_each_transfer) {
+  if (scenario.goal && scenario.communication.registering != Registering::kOnce) {
     communication.report("registration", "registration: a program (workload.goal) takes once");
   }
   if (scenario.goal && (communication.has("algorithm") || communication.has("ring_order"))) {

@@ -26,7 +26,7 @@ WhatIf page_size(const Communication& plan) {
   return turned(Knob::kPageSize,
                 fmt::format("memory registered in pages of {} instead of {}", format_bytes(kLarge),
                             format_bytes(plan.registration.page)),
-                plan.registers_each_transfer && plan.registration.page < kLarge,
+                plan.registering == Registering::kPerTransfer && plan.registration.page < kLarge,
                 "page_size=" + format_bytes(kLarge));
 }
 
@@ -58,7 +58,7 @@ std::optional<WhatIf> thread_what_if(Knob knob, const Scenario& scenario) {
   switch (knob) {
     case Knob::kRegisterOnce:
       return turned(knob, "memory registered once, before the first collective",
-                    plan.registers_each_transfer, "registration=once");
+                    plan.registering == Registering::kPerTransfer, "registration=once");
     case Knob::kPageSize:
       return page_size(plan);
     case Knob::kPolling:

@@ -69,7 +69,8 @@ void check_plan(MappingReader& reader, const Cluster* cluster, Communication& co
             "all data passes host memory; take off, or leave it out");
   communication.gpudirect = GpuDirect::kOff;
   only_rdma("queue_pairs", communication.queue_pairs > 1, "a connection has tcp.sockets");
-  only_rdma("registration", communication.registers_each_transfer, "no memory is registered");
+  only_rdma("registration", communication.registering != Registering::kOnce,
+            "no memory is registered");
   only_rdma("completion", communication.sleeps,
             "the kernel is woken by interrupts (tcp.interrupt), and the thread polls");
   only_rdma("thread_step", communication.thread_step.ps > 0,

@@ -14,10 +14,11 @@
 namespace gradhaul {
 
 struct ThreadCosts {
-  Duration step;          // of each post and each completion
-  Duration registration;  // before the first post; 0: memory is registered already
-  bool sleeps = false;    // when it has nothing to do
-  Duration wake_up;       // from an interrupt until it runs
+  Duration step;            // of each post and each completion
+  Duration registration;    // before the first post; 0: memory is registered already
+  Duration deregistration;  // of whoever has done that, once the rank is through
+  bool sleeps = false;      // when it has nothing to do
+  Duration wake_up;         // from an interrupt until it runs
 
   bool any() const { return step.ps > 0 || registration.ps > 0 || sleeps; }
 };
@@ -26,8 +27,11 @@ struct ThreadCosts {
 inline ThreadCosts thread_costs(const Communication& communication, Bytes size) {
   ThreadCosts costs;
   costs.step = communication.thread_step;
-  if (communication.registers_each_transfer) {
+  if (communication.registering == Registering::kPerTransfer) {
     costs.registration = registration_time(communication.registration, size);
+    costs.deregistration = deregistration_time(communication.registration, size);
+  } else if (communication.registering == Registering::kCached) {
+    costs.registration = communication.registration.hit;
   }
   costs.sleeps = communication.sleeps;
   costs.wake_up = communication.wake_up;
@@ -68,6 +72,16 @@ class CommunicationThread {
     free_ = end + work.ps;
     busy_ += free_ - awake;
     return end;
+  }
+
+  // The rank is through at `now`: how much later what it has registered no longer is.
+  Duration release(std::int64_t now, Trace& parts) {
+    if (costs_.deregistration.ps == 0 || !registered_) return {};
+    const std::int64_t begin = std::max(now, free_);
+    parts.add(kNoResource, Cause::kThread, begin - now);
+    parts.add(kNoResource, Cause::kRegistration, costs_.deregistration.ps);
+    busy_ += costs_.deregistration.ps;
+    return {begin - now + costs_.deregistration.ps};
   }
 
   // How long it has had something to do by `now`.

@@ -11,7 +11,7 @@ NicHoldings::NicHoldings(const Cluster& cluster, const Communication& communicat
       set_up_(cluster.node.nic.pcie.has_value()),
       each_(communication.queue_pairs + (cluster.network.kind == NetworkKind::kIdeal ? 0 : 1)),
       queue_pair_setup_(cluster.node.nic.queue_pair_setup),
-      registers_message_(!communication.registers_each_transfer),
+      registers_message_(communication.registering != Registering::kPerTransfer),
       registration_(communication.registration),
       slots_(with_flags(communication.protocol, communication.slot_size) * communication.slots),
       queue_pairs_(static_cast<std::size_t>(cluster.nodes * cluster.node.nic_count)),

@@ -93,6 +93,9 @@ class PacketTransport {
     return queue_pairs_[static_cast<std::size_t>(queue_pair)].payload;
   }
 
+  // The port's rank is through: how much later its thread has taken back what it registered.
+  Duration release(Rank port, Trace& parts);
+
   // How long threads have been busy by now, by port; none where they cost nothing. And what has
   // been added since `since`, so many times more.
   std::vector<std::int64_t> busy_threads() const;

@@ -75,6 +75,11 @@ bool PacketTransport::took_done_turn(std::int32_t index) {
   return true;
 }
 
+Duration PacketTransport::release(Rank port, Trace& parts) {
+  if (threads_.empty()) return {};
+  return threads_[static_cast<std::size_t>(port)].release(context_.engine.now(), parts);
+}
+
 std::vector<std::int64_t> PacketTransport::busy_threads() const {
   std::vector<std::int64_t> busy;
   for (const CommunicationThread& thread : threads_) {

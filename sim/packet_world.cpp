@@ -49,6 +49,7 @@ PacketWorld::PacketWorld(const PredictionRequest& request, const Fabric& fabric,
   early_.resize(all);
   begun_.assign(all, false);
   start_times_.assign(all, 0);
+  releasing_.assign(all, kNone);
   completion_times_.assign(all, -1);
   incomplete_ = not_begun_ = static_cast<Rank>(engines_.size());
   engine_.draw_by(request.seed);
@@ -106,8 +107,19 @@ void PacketWorld::deliver(Rank rank, const Completion& completion, CauseChain& c
 
 void PacketWorld::note_completion(Rank rank, CauseChain& cause) {
   const auto place = static_cast<std::size_t>(rank);
-  if (completion_times_[place] >= 0 || !engine_of(rank).complete()) return;
+  if (completion_times_[place] >= 0 || releasing_[place] != kNone) return;
+  if (!engine_of(rank).complete()) return;
   if (recurrence_) recurrence_->end();
+  Trace parts;
+  const Duration release = transport_->release(rank, parts);
+  if (release.ps == 0) return complete(rank, cause.chain());
+  releasing_[place] = blame_.extend(cause.chain(), parts);
+  engine_.schedule(engine_.now() + release.ps, static_cast<std::uint32_t>(RunEvent::kReleased),
+                   rank, rank);
+}
+
+void PacketWorld::complete(Rank rank, ChainId chain) {
+  const auto place = static_cast<std::size_t>(rank);
   const std::int64_t now = engine_.elapsed();
   completion_times_[place] = now;
   for (Rank like = 0; like < ranks(); ++like) {
@@ -119,7 +131,7 @@ void PacketWorld::note_completion(Rank rank, CauseChain& cause) {
   const bool together = last_chain_ != kNone && completion_time(last_rank_) == now;
   if (together && last_rank_ < rank) return;
   if (last_chain_ != kNone) blame_.let_go(last_chain_);
-  last_chain_ = cause.chain();
+  last_chain_ = chain;
   blame_.hold(last_chain_);
   last_rank_ = rank;
 }
@@ -138,6 +150,9 @@ void PacketWorld::on_event(std::uint32_t kind, std::int32_t index) {
   const auto event = static_cast<RunEvent>(kind);
   if (event == RunEvent::kRankStart) {
     begin(index);
+  } else if (event == RunEvent::kReleased) {
+    complete(index, releasing_[static_cast<std::size_t>(index)]);
+    blame_.let_go(std::exchange(releasing_[static_cast<std::size_t>(index)], kNone));
   } else if (event == RunEvent::kReduceDone) {
     kernels_->on_event(event, index);
   } else {
@@ -169,7 +184,7 @@ void PacketWorld::append_event(StateWords& words, std::uint32_t kind, std::int32
   if (event == RunEvent::kReduceDone) {
     kernels_->append_operation(words, index);
   } else if (event == RunEvent::kInjectorWake || event == RunEvent::kRankStart ||
-             event == RunEvent::kCopyWake) {
+             event == RunEvent::kCopyWake || event == RunEvent::kReleased) {
     words.add(index);
   } else {
     words.add_message(index);

@@ -109,6 +109,7 @@ class PacketWorld final : public FinishedRun, private Endpoints, private Complet
   void observe_ports(PortObserver& observer);
   void begin(Rank rank);
   void note_completion(Rank rank, CauseChain& cause);
+  void complete(Rank rank, ChainId chain);
   CollectiveEngine& engine_of(Rank rank) { return *engines_[slot(rank)]; }
   std::size_t slot(Rank rank) const {
     return static_cast<std::size_t>(slots_[static_cast<std::size_t>(rank)]);
@@ -134,6 +135,7 @@ class PacketWorld final : public FinishedRun, private Endpoints, private Complet
   std::vector<bool> begun_;
   std::vector<std::int64_t> start_times_;
   std::optional<std::int64_t> common_start_;
+  std::vector<ChainId> releasing_;  // by rank: through, and taking back what it registered
   std::vector<std::int64_t> completion_times_;
   std::vector<Rank> newly_completed_;
   Rank not_begun_ = 0;

@@ -61,6 +61,7 @@ enum class RunEvent : std::uint8_t {
   // Of receives that may be missing:
   kReceived,  // a packet is there
   kRnrTimer,  // of a queue pair that was told to wait
+  kReleased,  // the memory of a rank that is through is no longer registered
 };
 
 }  // namespace gradhaul

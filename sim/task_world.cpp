@@ -135,6 +135,8 @@ void TaskWorld::on_event(std::uint32_t kind, std::int32_t index) {
       engine_.schedule(sender.next_start(index / traffics), kind, index, index);
       return;
     }
+    case RunEvent::kReleased:
+      return end_rank(running(order_.task(index)), index);
     case RunEvent::kReduceDone:
       return kernels_.on_event(event, index);
     default:
@@ -301,12 +303,22 @@ void TaskWorld::note_completion(Running collective, Rank rank, CauseChain& cause
   if (collective->complete[place] || !collective->engines[place]->complete()) return;
   collective->complete[place] = true;
   const int member = order_.first_member(collective->task) + rank;
-  const ChainHistory history = blame_.history(cause.chain());
+  Trace parts;
+  const Duration release = transport_.release(collective->first_port + rank, parts);
+  const ChainId chain = blame_.extend(cause.chain(), parts);
+  const ChainHistory history = blame_.history(chain);
+  blame_.let_go(chain);
   paths_[static_cast<std::size_t>(member)] = {history.origin, history.parts({})};
   compute_.give_back(order_.gpu(member), collective->schedule->channels());
   ResultRow& row = rows_[static_cast<std::size_t>(collective->task)];
   row.bytes_sent_per_rank =
       std::max(row.bytes_sent_per_rank, collective->engines[place]->bytes_sent());
+  if (release.ps == 0) return end_rank(collective, member);
+  engine_.schedule(engine_.now() + release.ps, static_cast<std::uint32_t>(RunEvent::kReleased),
+                   member, member);
+}
+
+void TaskWorld::end_rank(Running collective, int member) {
   end_member(member);
   if (--collective->incomplete > 0) return;
   end_collective(*collective);

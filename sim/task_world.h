@@ -118,6 +118,7 @@ class TaskWorld final : public FinishedRun, private Endpoints, private Completio
   void close(Running collective);
   void account(const RunningCollective& collective);
   void note_completion(Running collective, Rank rank, CauseChain& cause);
+  void end_rank(Running collective, int member);
   void end_computation(int member);
   void end_member(int member);
   void end_collective(const RunningCollective& collective);

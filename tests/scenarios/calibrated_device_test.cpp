@@ -145,10 +145,10 @@ TEST(CalibratedScenario, ReadsBackAsWhatWasMeasured) {
   EXPECT_NEAR(static_cast<double>(scenario.communication.thread_step.ps), 4e6, 1e3);
   EXPECT_EQ(scenario.communication.registration, (RegistrationCosts{4096_B, 16_us, 250_ns}));
   // 1 MiB are 256 pages: 16 us and 64 us, for whoever asks for it.
-  EXPECT_FALSE(scenario.communication.registers_each_transfer);
+  EXPECT_EQ(scenario.communication.registering, Registering::kOnce);
   const Scenario each =
       read_scenario({path, {"communication.registration=per_transfer"}, GRADHAUL_SCENARIOS});
-  EXPECT_TRUE(each.communication.registers_each_transfer);
+  EXPECT_EQ(each.communication.registering, Registering::kPerTransfer);
   EXPECT_EQ(registration_time(each.communication.registration, 1_MiB), 80_us);
 }
 

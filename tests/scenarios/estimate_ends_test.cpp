@@ -27,6 +27,8 @@ TEST(EstimateEnds, OfWhatIsOffAreNotTried) {
   EXPECT_FALSE(tries(fetch, {}));
   EXPECT_TRUE(tries(fetch, {"cluster.node.nics.model.qp_cache=4"}));
   EXPECT_FALSE(tries("cluster.node.nics.model.qp_setup", {})) << "before what is timed";
+  EXPECT_FALSE(tries("communication.registration_hit", {}));
+  EXPECT_TRUE(tries("communication.registration_hit", {"communication.registration=cached"}));
   const std::string faults = "cluster.faults=[{link: node0.nic0, bit_error_rate: 1e-12}]";
   EXPECT_FALSE(tries("communication.timeout", {}));
   EXPECT_TRUE(tries("communication.timeout", {faults}));
@@ -37,6 +39,7 @@ TEST(EstimateEnds, OfWhatIsOffAreNotTried) {
 TEST(EstimateEnds, AreThoseThatArePublished) {
   const Scenario scenario =
       good(kSmallScenario, {"cluster.node.nics.model.qp_cache=4", "communication.gpudirect=off",
+                            "communication.registration=per_transfer",
                             "cluster.faults=[{link: node0.nic0, bit_error_rate: 1e-12}]",
                             "cluster.node.pcie_settings.iommu=true"});
   const std::vector<EstimateEnds> ends = estimate_ends(scenario, {});
@@ -54,6 +57,7 @@ TEST(EstimateEnds, AreThoseThatArePublished) {
   expect("cluster.node.nics.model.context_fetch", "550ns", "900ns");
   expect("cluster.node.pcie_settings.iotlb_page", "4KiB", "2MiB");
   expect("communication.timeout", "20", "22");
+  expect("communication.deregistration", "0.3", "0.6");
 }
 
 }  // namespace

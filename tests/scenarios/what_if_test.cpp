@@ -245,7 +245,7 @@ TEST(WhatIf, LeavesOutTheWayThroughTheHost) {
 
 TEST(WhatIf, ChangesHowThreadsWork) {
   const std::vector<std::string> each{"communication.registration=per_transfer"};
-  EXPECT_FALSE(turned(Knob::kRegisterOnce, each).after.communication.registers_each_transfer);
+  EXPECT_EQ(turned(Knob::kRegisterOnce, each).after.communication.registering, Registering::kOnce);
   EXPECT_EQ(turned(Knob::kPageSize, each).after.communication.registration.page, 2_MiB);
   EXPECT_FALSE(
       turned(Knob::kPolling, {"communication.completion=interrupt"}).after.communication.sleeps);

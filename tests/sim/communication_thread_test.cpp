@@ -56,12 +56,36 @@ TEST(MemoryRegistration, IsABaseAndItsPages) {
 // Before the first write alone, which holds up all behind it.
 TEST(CommunicationThread, RegistersMemoryBeforeItsFirstPost) {
   Communication registering;
-  registering.registers_each_transfer = true;
+  registering.registering = Registering::kPerTransfer;
   const StreamPlan once{.length = 512_KiB, .writes = 6};
   StreamPlan each = once;
   each.threads = registering;
   EXPECT_EQ(last_arrival(each) - last_arrival(once),
             registration_time(kGpuRegistration, 512_KiB).ps);
+}
+
+TEST(MemoryRegistration, IsTakenBackInAShareOfItsTime) {
+  EXPECT_EQ(deregistration_time({2_MiB, 16_us, 400_ns}, 4_MiB).ps, 16'800'000 * 45 / 100);
+  EXPECT_EQ(deregistration_time({2_MiB, 16_us, 400_ns, 0.3}, 4_MiB).ps, 16'800'000 * 3 / 10);
+}
+
+// Of both ranks alike, before all that is sent and after all that has come.
+TEST(CommunicationThread, RegistersAndTakesBackForEachCollective) {
+  const auto time_of = [](Bytes size, Registering registering) {
+    PredictionRequest request = request_for(with_sized_topology(pair()), size);
+    request.workload.collective = Collective::kSendRecv;
+    request.communication.channels = 1;
+    request.communication.registering = registering;
+    return predict(request).rows.at(0).time;
+  };
+  for (const Bytes size : {64_KiB, 1_MiB, 16_MiB}) {
+    const Duration once = time_of(size, Registering::kOnce);
+    EXPECT_EQ(
+        time_of(size, Registering::kPerTransfer) - once,
+        registration_time(kGpuRegistration, size) + deregistration_time(kGpuRegistration, size));
+    // A look into a cache takes the same, whatever it finds.
+    EXPECT_EQ(time_of(size, Registering::kCached) - once, kGpuRegistration.hit);
+  }
 }
 
 // The sender's for the kernel's flag, the receiver's for the completion.
@@ -208,7 +232,7 @@ TEST(CommunicationThread, IsTheSameWhereWhatRecursIsSkipped) {
     request.communication.thread_step = threads.thread_step;
     request.communication.sleeps = threads.sleeps;
     request.communication.wake_up = threads.wake_up;
-    request.communication.registers_each_transfer = true;
+    request.communication.registering = Registering::kPerTransfer;
     const Prediction skipped = predict(request);
     const Prediction full = in_full(request);
     expect_same(skipped, full);

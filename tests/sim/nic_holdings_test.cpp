@@ -50,10 +50,12 @@ TEST(NicHoldings, AreSetUpOneAfterTheOther) {
     EXPECT_EQ(setup.queue_pairs, 24 * 1000_us);
     EXPECT_EQ(setup.registration, 2 * (130_us + 16 * 750_ns));
   }
-  // What each collective registers is none of it.
+  // What each collective registers is none of it; a cache is filled by the first.
   request.fidelity = Fidelity::kPacket;
-  request.communication.registers_each_transfer = true;
+  request.communication.registering = Registering::kPerTransfer;
   EXPECT_EQ(predict(request).rows.at(0).setup.registration, 130_us + 16 * 750_ns);
+  request.communication.registering = Registering::kCached;
+  EXPECT_EQ(predict(request).rows.at(0).setup.registration, 2 * (130_us + 16 * 750_ns));
 }
 
 // Lines of LL are half flags.

@@ -149,7 +149,7 @@ class WorldDrawer {
       plan.sleeps = true;
       plan.wake_up = 3'500_ns;
     }
-    if (has("registration", 8)) plan.registers_each_transfer = true;
+    if (has("registration", 8)) plan.registering = Registering::kPerTransfer;
     if (has("flush", 5)) plan.flush = Flush::kOn;
     if (has("BlueFlame", 5)) plan.blue_flame = Bytes{4096};
   }

@@ -57,6 +57,27 @@ TEST(TaskWorld, CollectivesOfACommunicatorFollowEachOther) {
   }
 }
 
+// Each registers its message and, when all is there, takes that back; the next waits for that.
+TEST(TaskWorld, CollectivesTakeBackWhatTheyRegister) {
+  const auto run = [](Registering registering) {
+    Communication communication;
+    communication.registering = registering;
+    TaskGraph graph;
+    const int pair = add_communicator(graph, {0, 1}, communication);
+    for (int i = 0; i < 2; ++i) add_collective(graph, pair, 1_MiB);
+    return run_tasks(ideal_cluster(2), graph);
+  };
+  const Duration once = run(Registering::kOnce).tasks[0].row.time;
+  const TaskGraphResult result = run(Registering::kPerTransfer);
+  const Duration each = once + registration_time(kGpuRegistration, 1_MiB) +
+                        deregistration_time(kGpuRegistration, 1_MiB);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(result.tasks[static_cast<std::size_t>(i)].row.time, each);
+    EXPECT_EQ(result.tasks[static_cast<std::size_t>(i)].start, each * i);
+  }
+  EXPECT_EQ(result.end, each * 2);
+}
+
 // On hardware that takes its time, through all of the machinery of slots and credits: hundreds of
 // collectives over the same connections, whose engines come and go.
 TEST(TaskWorld, ManySmallCollectivesKeepTheirOrder) {
