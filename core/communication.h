@@ -55,7 +55,10 @@ struct Communication {
   int slots = 8;
   Bytes slot_size{512 * 1024};  // the slice that travels, is reduced and travels on
   bool own_slot_size = false;   // asked for; else the protocol's
-  int queue_pairs = 1;          // per connection; writes alternate over them
+  int queue_pairs = 1;          // per connection
+  // Each write in parts, one for each queue pair (core/write_parts.h); else whole writes take turns
+  // over them.
+  bool splits_over_queue_pairs = false;
   // How a queue pair waits for an acknowledgement: 4.096 us * 2^timeout, 0 for ever; and how often
   // in a row, without any progress, it tries again [IBTA vol. 1, 9.7.5 and 9.7.6].
   int timeout = 20;

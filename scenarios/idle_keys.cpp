@@ -36,10 +36,13 @@ bool registers_each_time(const Scenario& scenario) {
 bool caches_registrations(const Scenario& scenario) {
   return scenario.communication.registering == Registering::kCached;
 }
+bool has_several_queue_pairs(const Scenario& scenario) {
+  return goes_by_rdma(scenario) && scenario.communication.queue_pairs > 1;
+}
 
 constexpr std::string_view kRdma = "communication.transport: rdma";
 constexpr std::string_view kIommu = "cluster.node.pcie_settings.iommu: true";
-constexpr std::array<Rule, 22> kRules{{
+constexpr std::array<Rule, 23> kRules{{
     {"communication.flush", goes_by_rdma, kRdma, {"off", "auto"}},
     {"communication.blue_flame", goes_by_rdma, kRdma, {"0B", "8KiB", "2GiB"}},
     {"communication.page_size", goes_by_rdma, kRdma, {"auto"}},
@@ -53,6 +56,10 @@ constexpr std::array<Rule, 22> kRules{{
      caches_registrations,
      "communication.registration: cached",
      {"200ns"}},
+    {"communication.split_over_queue_pairs",
+     has_several_queue_pairs,
+     "transport: rdma and communication.queue_pairs above 1",
+     {"false"}},
     {"communication.timeout", goes_by_rdma, kRdma, {"20"}},
     {"communication.retry", goes_by_rdma, kRdma, {"7"}},
     {"communication.rnr_timer", goes_by_rdma, kRdma, {"12"}},

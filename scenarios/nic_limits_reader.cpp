@@ -43,6 +43,8 @@ std::string what_packets_know(const Communication& communication, const Node& no
   tell(rdma && node.nic.queue_pair_cache > 0, "qp_cache");
   tell(rdma && node.nic.memory_region_cache > 0, "mr_cache");
   tell(node.bonded_nics, "bonded NICs");
+  tell(rdma && communication.splits_over_queue_pairs && communication.queue_pairs > 1,
+       "split_over_queue_pairs");
   return told;
 }
 

@@ -37,9 +37,10 @@ void read_queue_pair_settings(MappingReader& reader, Communication& communicatio
   if (receives > 0 && communication.tcp) {
     reader.report("receives", "receives: with transport: tcp none are posted; leave it out");
   }
-  // Keys that later versions will honour; each has its one value here.
+  communication.splits_over_queue_pairs =
+      reader.truth("split_over_queue_pairs", {"false", false, "as NCCL_IB_SPLIT_DATA_ON_QPS"});
+  // A key that later versions will honour; it has its one value here.
   reader.fixed("service_level", "0");
-  reader.fixed("split_over_queue_pairs", "false", {"true"});
 }
 
 }  // namespace gradhaul

@@ -140,6 +140,7 @@ std::string read_setting(VerbsSettings& settings, const std::string& given) {
 
 VerbsSettings usual_settings(const Communication& communication) {
   VerbsSettings settings;
+  settings.split_writes = communication.splits_over_queue_pairs;
   settings.timeout = communication.timeout;
   settings.retry = communication.retry;
   settings.rnr_timer = communication.rnr_timer;

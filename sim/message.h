@@ -82,6 +82,13 @@ struct Message {
   std::int64_t resent_before = 0;
   std::int64_t timed_out_before = 0;
   std::int64_t not_ready_before = 0;
+  // Of what goes by several queue pairs at once (sim/packet_parts.cpp): of a part, the message that
+  // it is of; of that message, how many of its parts have not come, how many have not ended, and
+  // when the last of those that have come was there.
+  std::int32_t part_of = kNone;
+  std::int32_t parts_to_come = 0;
+  std::int32_t parts_to_end = 0;
+  std::int64_t parts_there = -1;
   // TCP, in aggregates (sim/packet_tcp.cpp): given to the sender's cores, copied by them, known to
   // the NIC; in the receiver's host memory, given to its cores, copied by them. In bytes, what has
   // come to the receiving NIC and is in host memory. Since when its cores could have done all; and

@@ -60,7 +60,7 @@ void PacketTransport::accept(const Packet& packet, std::int64_t delivered, std::
   if (held && !take_in_order(packet, arrived)) return;
   const Message& incoming = message(packet.message);
   if (context_.observation != nullptr && !incoming.credit) {
-    context_.observation->on_landed(packet.message, delivered);
+    context_.observation->on_landed(whole_of(packet.message), delivered);
   }
   if (packet.trace != kNone) {
     Trace& parts = context_.engine.trace(packet.trace);
@@ -157,9 +157,9 @@ std::int64_t PacketTransport::add_completion(const Packet& packet, const Path& p
   return from + (node_.nic.completion + path.destination_detour).ps;
 }
 
-void PacketTransport::written(const Packet& packet, std::int64_t delivered) {
+void PacketTransport::written(Packet packet, std::int64_t delivered) {
   if (cores_) return tcp_written(packet, delivered);
-  if (!packet.last_of_message) return;
+  if (!packet.last_of_message || !all_written(packet, delivered)) return;
   const Path& path = path_of(message(packet.message));
   if (path.staged_in) {
     message(packet.message).copied_out = true;
@@ -288,8 +288,9 @@ void PacketTransport::data_arrived(std::int32_t index) {
   }
 }
 
-void PacketTransport::data_done(std::int32_t index) {
-  if (took_done_turn(index)) return;
+void PacketTransport::data_done(std::int32_t ended) {
+  const std::int32_t index = all_ended(ended);
+  if (index == kNone || took_done_turn(index)) return;
   // Its sender has known since the post.
   if (message(index).finished) return let_go(index);
   message(index).finished = true;
@@ -371,6 +372,7 @@ void PacketTransport::let_go(std::int32_t index) {
   context_.blame.let_go(message(index).chain);
   --connection_of(message(index)).outstanding;
   free_messages_.push_back(index);
+  if (message(index).part_of != kNone) let_go(message(index).part_of);
 }
 
 }  // namespace gradhaul

@@ -19,7 +19,7 @@ void PacketTransport::take_early(const Packet& packet, std::int64_t delivered,
   if (!note_early(packet, arrived)) return drop_packet(packet, arrived);
   Message& incoming = message(packet.message);
   if (context_.observation != nullptr && !incoming.credit) {
-    context_.observation->on_landed(packet.message, delivered);
+    context_.observation->on_landed(whole_of(packet.message), delivered);
   }
   recovery_of(incoming).accepted += packet.payload;
   if (packet.trace != kNone) {

@@ -35,9 +35,10 @@ void PacketTransport::message_ready(std::int32_t index) {
   transmit(path.injector);
 }
 
-// Of its path, in turn; among all.
+// Of its path, in turn, unless it is a part of a message; among all.
 std::int32_t PacketTransport::choose_queue_pair(Message& ready) {
   const Path& path = path_of(ready);
+  if (ready.part_of != kNone) return path.first_queue_pair + ready.queue_pair;
   const std::int64_t turn = ready.credit ? 0 : connection_of(ready).writes++;
   ready.queue_pair = static_cast<std::int32_t>(turn % path.queue_pairs);
   return path.first_queue_pair + ready.queue_pair;
@@ -335,7 +336,7 @@ void PacketTransport::on_first_start(const Packet& packet, std::int64_t /*now*/)
   const auto kind = static_cast<FlowKind>(context_.engine.kind(packet.flow));
   if (kind == FlowKind::kCopyOut) return copy_left(packet);
   if (context_.observation != nullptr && !sending.credit) {
-    context_.observation->on_left(packet.message);
+    context_.observation->on_left(whole_of(packet.message));
   }
   const std::int32_t number = path_of(sending).injector;
   if (number == kNone || packet.payload == 0) return;

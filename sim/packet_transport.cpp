@@ -305,6 +305,12 @@ std::int64_t PacketTransport::add_flag(Message& posted, const Path& path, std::i
 void PacketTransport::post_to_nic(Message& posted, std::int64_t from, std::int32_t index) {
   if (cores_) return event_for(index, RunEvent::kTcpSend, from);
   if (posted.post_turn) return event_for(index, RunEvent::kMessageReady, from);
+  if (const int parts = parts_of(posted); parts > 1) return post_parts(index, parts, from);
+  post_request(index, from);
+}
+
+void PacketTransport::post_request(std::int32_t index, std::int64_t from) {
+  const Message& posted = message(index);
   const NicModel& nic = node_.nic;
   const Path& path = path_of(posted);
   const std::int64_t bytes = posted.credit ? 0 : posted.amount;

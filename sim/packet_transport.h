@@ -16,6 +16,9 @@
 // Where a GPU is staged (core/gpudirect.h), a copy to host memory comes before the post, and a copy
 // from there after the completion queue entry (sim/packet_staging.cpp).
 //
+// Where a write goes by several queue pairs at once, NICs and network have it in parts
+// (sim/packet_parts.cpp).
+//
 // Where a rank's communication thread costs time of its own (sim/communication_thread.h), posts and
 // completions take turns on it (sim/packet_turns.cpp).
 //
@@ -162,6 +165,12 @@ class PacketTransport {
   std::int64_t in_order(const Message& posted, std::int64_t known);
   std::int64_t flush(Message& there, std::int64_t from);
   void tell_kernel(std::int32_t index, std::int64_t from);
+  void post_request(std::int32_t index, std::int64_t from);
+  int parts_of(const Message& posted) const;
+  void post_parts(std::int32_t index, int parts, std::int64_t from);
+  std::int32_t add_part(std::int32_t whole, std::int32_t queue_pair, std::int32_t length);
+  bool all_written(Packet& last, std::int64_t& delivered);
+  std::int32_t all_ended(std::int32_t index);
   void plan_turns(Message& message);
   CommunicationThread& thread_at(const Message& message, bool source);
   void take_post_turn(std::int32_t index);
@@ -288,14 +297,14 @@ class PacketTransport {
   void rnr_timer_ran(std::int32_t queue_pair);
   void acknowledge(const Packet& packet, std::int64_t time);
   std::int64_t add_completion(const Packet& packet, const Path& path, std::int64_t from);
-  void written(const Packet& packet, std::int64_t delivered);
+  void written(Packet packet, std::int64_t delivered);
   void acknowledged(const Packet& packet, std::int64_t delivered);
   void peer_delivered(const Packet& packet, std::int64_t delivered);
   void relayed(const Packet& packet, std::int64_t delivered);
   void event_for(std::int32_t message, RunEvent event, std::int64_t time);
 
   void data_arrived(std::int32_t index);
-  void data_done(std::int32_t index);
+  void data_done(std::int32_t ended);
   void credit_arrived(std::int32_t index);
   void credit_done(std::int32_t index);
   void deliver_arrival(std::int32_t index, const Completion& completion);
@@ -325,6 +334,11 @@ class PacketTransport {
   void send(const Path& path, FlowKind kind, const Packet& packet, std::int64_t ready,
             int queue_pair = 0);
   Message& message(std::int32_t index) { return messages_[static_cast<std::size_t>(index)]; }
+  // What was posted, of which this may be a part.
+  std::int32_t whole_of(std::int32_t index) const {
+    const std::int32_t whole = message(index).part_of;
+    return whole == kNone ? index : whole;
+  }
   SimulatedConnection& connection_of(const Message& m) {
     return connections_[static_cast<std::size_t>(m.connection)];
   }

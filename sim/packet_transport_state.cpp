@@ -32,7 +32,7 @@ void PacketTransport::append_state(StateWords& words) const {
   for (std::size_t i = 0; i < copy_engines_.size(); ++i) {
     append_copies(words, static_cast<std::int32_t>(i));
   }
-  // None mentions another.
+  // Parts mention what they are parts of.
   for (std::size_t i = 0; i < words.messages().size(); ++i) {
     append_message(words, message(words.messages()[i]));
   }
@@ -113,6 +113,9 @@ void PacketTransport::append_message(StateWords& words, const Message& kept) con
   words.add(kept.connection, kept.credit, kept.arrived, kept.finished, kept.holders, kept.amount,
             kept.data, kept.asked, kept.gathered, kept.sent, kept.copied_out, kept.copied,
             kept.post_turn, kept.arrival_turn, kept.done_turn, kept.to_flush, kept.admitted);
+  words.add_message(kept.part_of);
+  words.add(kept.parts_to_come, kept.parts_to_end);
+  words.add_due(kept.parts_there);
   words.add_since(kept.posted);
   words.add_chain(kept.chain);
   if (kept.trace == kNone) return words.add(-1);

@@ -37,7 +37,7 @@ void PacketTransport::take_post_turn(std::int32_t index) {
   const std::int64_t now = context_.engine.now();
   CommunicationThread& thread = thread_at(posted, !posted.credit);
   if (!posted.credit) thread.ask_for_registration();
-  post_to_nic(posted, thread.take(now, node_.nic.post, parts), index);
+  post_to_nic(posted, thread.take(now, node_.nic.post * parts_of(posted), parts), index);
 }
 
 bool PacketTransport::took_arrival_turn(std::int32_t index) {

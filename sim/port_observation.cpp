@@ -110,6 +110,16 @@ void PortObservation::on_posted(std::int32_t message, const ConnectionKey& conne
   numbers.immediate = writes_[connection]++;
 }
 
+void PortObservation::on_part(std::int32_t part, std::int32_t whole, Bytes offset, Bytes length) {
+  if (static_cast<std::size_t>(part) >= messages_.size()) {
+    messages_.resize(static_cast<std::size_t>(part) + 1);
+  }
+  MessageNumbers& numbers = messages_[static_cast<std::size_t>(part)];
+  numbers = messages_[static_cast<std::size_t>(whole)];
+  numbers.address += static_cast<std::uint64_t>(offset.count);
+  numbers.length = length;
+}
+
 void PortObservation::on_wire(const WirePacket& packet) {
   QueuePairNumbers& pair = queue_pairs_[static_cast<std::size_t>(packet.queue_pair)];
   MessageNumbers& message = messages_[static_cast<std::size_t>(packet.message)];

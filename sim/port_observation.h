@@ -41,6 +41,8 @@ class PortObservation final : public PacketObserver {
 
   void on_posted(std::int32_t message, const ConnectionKey& connection,
                  const WriteRequest& request);
+  // Of a message that has been posted, so many bytes from there on are a message to the NIC.
+  void on_part(std::int32_t part, std::int32_t whole, Bytes offset, Bytes length);
   void on_wire(const WirePacket& packet);
   void on_acknowledge(std::int32_t message, FlowId flow, std::int32_t queue_pair);
   void on_notify(FlowId flow, std::int32_t queue_pair);

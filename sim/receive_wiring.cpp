@@ -16,6 +16,7 @@ WiringSettings settings_of(const Communication& communication, std::uint64_t see
                           communication.blue_flame,
                           communication.flush,
                           communication.protocol};
+  settings.splits = communication.splits_over_queue_pairs;
   if (communication.tcp) return settings;
   settings.receives = posted_receives(communication);
   settings.needed_receives = communication.slots;

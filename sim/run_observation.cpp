@@ -1,5 +1,6 @@
 #include "sim/run_observation.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace gradhaul {
@@ -87,7 +88,7 @@ void RunObservation::on_left(std::int32_t message) {
 void RunObservation::on_landed(std::int32_t message, std::int64_t delivered) {
   ObservedTransfer& seen = transfer(message).seen;
   if (seen.landing < 0) seen.landing = delivered;
-  seen.landed = delivered;
+  seen.landed = std::max(seen.landed, delivered);
 }
 
 void RunObservation::on_arrived(std::int32_t message) {

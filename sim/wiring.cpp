@@ -184,6 +184,7 @@ void WiringBuilder::take_nic_path(const ConnectionKey& key, const Hop& hop, bool
     path.destination_socket_link = fabric_.socket_link_resource(to);
   }
   add_queue_pairs(path, credit ? 1 : settings_.queue_pairs);
+  path.splits = settings_.splits && !credit;
   add_wires(key, hop, credit, path);
   if (credit) return;
   add_dma(hop, reading, path);

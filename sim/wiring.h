@@ -58,6 +58,7 @@ struct Path {
   std::int32_t injector = kNone;  // kNic; kPeer where GPUs write through PCIe
   std::int32_t first_queue_pair = kNone;
   int queue_pairs = 0;
+  bool splits = false;  // kNic: Communication::splits_over_queue_pairs
   // Where each queue pair may take a way of its own through the network (ECMP), one flow each for
   // kWire, kAcknowledge and kNotify, numbered one after the other from the first; else 1.
   int ways = 1;
@@ -145,6 +146,7 @@ struct WiringSettings {
   bool credits_take_receives = false;
   int rnr_timer = 12;
   int rnr_retry = 7;
+  bool splits = false;  // as Communication::splits_over_queue_pairs
 };
 WiringSettings settings_of(const Communication& communication, std::uint64_t seed);
 // The same for ranks that are only some of the cluster's, or none of its: `placement` is theirs.

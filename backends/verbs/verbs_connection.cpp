@@ -4,12 +4,10 @@
 #include <utility>
 
 #include "core/assert.h"
+#include "core/write_parts.h"
 
 namespace gradhaul {
 namespace {
-
-// Parts begin at multiples of this, so that each keeps whole cache lines and PCIe packets.
-constexpr std::int64_t kPartAlignment = 128;
 
 ImmediateFormat format_of(const VerbsConnection::Shape& shape, int queue_pairs) {
   if (!shape.immediate_apart) return {};
@@ -82,10 +80,8 @@ void VerbsConnection::post_data(const WriteRequest& request, const LocalBytes& s
   --slots_free_;
   const std::int64_t length = request.length.count;
   const auto pairs = static_cast<std::int64_t>(pairs_.size());
-  const std::int64_t pieces =
-      shape_.split_writes ? std::min(pairs, (length + kPartAlignment - 1) / kPartAlignment) : 1;
-  std::int64_t piece = (length + pieces - 1) / pieces;
-  if (pieces > 1) piece = (piece + kPartAlignment - 1) / kPartAlignment * kPartAlignment;
+  const std::int64_t piece =
+      shape_.split_writes ? part_length(request.length, static_cast<int>(pairs)).count : length;
   const auto parts = static_cast<std::uint32_t>((length + piece - 1) / piece);
   const int requests = static_cast<int>(parts) * (shape_.immediate_apart ? 2 : 1);
   const std::int64_t write = data_.post(length, requests);

@@ -15,8 +15,10 @@ using namespace examples;  // NOLINT(google-build-using-namespace)
 
 class SimulatedWorld final : public ConformanceWorld {
  public:
-  SimulatedWorld(const WorldShape& shape, const Cluster& cluster, int queue_pairs)
-      : world_(cluster, communication(shape, queue_pairs), shape.connections, streams(shape)) {}
+  SimulatedWorld(const WorldShape& shape, const Cluster& cluster, int queue_pairs,
+                 bool splits = false)
+      : world_(cluster, communication(shape, queue_pairs, splits), shape.connections,
+               streams(shape)) {}
 
   Transport& transport(Rank rank) override { return world_.transport(rank); }
   Reducer& reducer(Rank rank) override { return world_.reducer(rank); }
@@ -27,7 +29,7 @@ class SimulatedWorld final : public ConformanceWorld {
  private:
   // Channels are no more than the keys name; reductions have a stream for each channel or, in the
   // suite's own traffic, for each connection.
-  static Communication communication(const WorldShape& shape, int queue_pairs) {
+  static Communication communication(const WorldShape& shape, int queue_pairs, bool splits) {
     Communication communication;
     std::int32_t channels = 1;
     for (const auto& ends : shape.connections) {
@@ -38,6 +40,7 @@ class SimulatedWorld final : public ConformanceWorld {
     communication.slots = 32;
     communication.slot_size = shape.slot_size;
     communication.queue_pairs = queue_pairs;
+    communication.splits_over_queue_pairs = splits;
     return communication;
   }
   static int streams(const WorldShape& shape) {
@@ -64,7 +67,7 @@ Node small_node() {
 
 // A node for each rank, one switch; the seed shifts who is quick, and with it the order of
 // deliveries.
-template <int kQueuePairs>
+template <int kQueuePairs, bool kSplits = false>
 class OverInfiniband final : public TransportHarness {
  public:
   std::unique_ptr<ConformanceWorld> make_world(const WorldShape& shape,
@@ -73,7 +76,7 @@ class OverInfiniband final : public TransportHarness {
     cluster.node.gpu.flag_latency += Duration{static_cast<std::int64_t>(seed % 7) * 100'000};
     cluster.node.nic.receive_latency += Duration{static_cast<std::int64_t>(seed % 5) * 77'777};
     if (seed % 3 == 1) cluster.network.vl_buffer = {8192};
-    return std::make_unique<SimulatedWorld>(shape, cluster, kQueuePairs);
+    return std::make_unique<SimulatedWorld>(shape, cluster, kQueuePairs, kSplits);
   }
 };
 
@@ -106,8 +109,9 @@ class OverSharedNics final : public TransportHarness {
   }
 };
 
-using SimulatedTransports = testing::Types<OverInfiniband<1>, OverInfiniband<2>, OverNvlink<1>,
-                                           OverNvlink<2>, OverSharedNics>;
+using SimulatedTransports =
+    testing::Types<OverInfiniband<1>, OverInfiniband<2>, OverInfiniband<3, true>, OverNvlink<1>,
+                   OverNvlink<2>, OverSharedNics>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Simulated, TransportConformance, SimulatedTransports);
 
 }  // namespace

@@ -202,6 +202,28 @@ TEST(Capture, OfRoceCountsWhatTheCountersSay) {
   EXPECT_EQ(marked, counter_of(captured.result, "leaf0:3", "ecn_marked"));
 }
 
+// Slices of 64 KiB by two queue pairs: of each, either has a write of its own, to its half of the
+// slot.
+TEST(Capture, OfWritesInPartsHasEachOfThem) {
+  if (!has_tshark()) GTEST_SKIP() << "tshark is not installed";
+  std::vector<std::string> arguments = kCongested;
+  arguments.insert(arguments.end(), {"--set", "communication.split_over_queue_pairs=true"});
+  const Captured captured = capture(arguments, "node0.nic0");
+  const std::string file = captured.folder + "/node0.nic0.pcap";
+  RoceCount nic = count_roce(file);
+  EXPECT_EQ(nic.payload, bytes_of(captured.result, "node0.nic0"));
+  EXPECT_EQ(nic.sequences.queue_pairs(), 2U * 2 * (2 + 1));
+  std::map<std::uint64_t, int> begins;  // by place in the slot
+  for (const auto& row : read_capture(file, {"infiniband.reth.dmalen", "infiniband.reth.va"})) {
+    if (row[0].empty() || row[0] == "0") continue;
+    EXPECT_EQ(row[0], std::to_string(32 << 10));
+    ++begins[std::stoull(row[1], nullptr, 0) % (64 << 10)];
+  }
+  // 2 (n - 1) steps of four ranks, in each two chunks of four slices, which go and come.
+  EXPECT_THAT(begins, testing::ElementsAre(std::pair(0, 6 * 2 * 4 * 2),
+                                           std::pair(32 << 10, 6 * 2 * 4 * 2)));
+}
+
 TEST(Capture, OfInfinibandIsReadWithoutComplaint) {
   if (!has_tshark()) GTEST_SKIP() << "tshark is not installed";
   const Captured captured =

@@ -181,6 +181,18 @@ TEST(BondedPort, TakesLongerToSetUpWithMoreQueuePairs) {
   }
 }
 
+// One message at a time, by four queue pairs of which three share a port: in turns each takes all
+// of one port's time, in parts three quarters of it.
+TEST(BondedPort, CarriesOneMessageByBothPortsInParts) {
+  const std::vector<std::string> turns{"workload.size=16MiB", "communication.slots=1",
+                                       "communication.queue_pairs=4"};
+  std::vector<std::string> parts = turns;
+  parts.emplace_back("communication.split_over_queue_pairs=true");
+  const double port = 128 * 4178 / 12.5e9;
+  EXPECT_NEAR(seconds("bonded-port", turns) - seconds("bonded-port", parts), 32 * port / 4,
+              0.02 * 32 * port);
+}
+
 // PCIe 5 x16, 3 % of which are DLLPs. The uplink's narrower direction carries what leaves in
 // completions of 256 B (20 more each) and what comes in writes of 256 B (24 more).
 constexpr double kPcie5 = 32e9 * 16 * 128 / 130 / 8 * 0.97;

@@ -44,6 +44,15 @@ class WorldDrawer {
     more_of_hosts();
     more_of_networks();
     other_patterns();
+    if (!cluster().network.tcp && has("split writes", 3)) {
+      communication().splits_over_queue_pairs = true;
+      if (one_in(2)) communication().queue_pairs = static_cast<int>(draws_.between(2, 4));
+    }
+    Communication& plan = communication();
+    if (!cluster().network.tcp && plan.registering == Registering::kOnce &&
+        has("cached registration", 8)) {
+      plan.registering = Registering::kCached;
+    }
     world_.request.seed = seed_;
     return std::move(world_);
   }
@@ -313,6 +322,50 @@ TEST_P(RandomMechanisms, AreTheSameHoweverTheyAreStepped) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomMechanisms, testing::Range(0, 50));
 
+constexpr const char* kMechanisms[] = {"straggler",
+                                       "TCP",
+                                       "RoCE",
+                                       "leaves",
+                                       "ring of leaves",
+                                       "adaptive",
+                                       "spray",
+                                       "slow link",
+                                       "DCQCN",
+                                       "dropping",
+                                       "storm",
+                                       "PFC off",
+                                       "staging",
+                                       "ACS",
+                                       "IOMMU",
+                                       "strict ordering",
+                                       "far thread",
+                                       "thread",
+                                       "interrupts",
+                                       "registration",
+                                       "flush",
+                                       "BlueFlame",
+                                       "message rate",
+                                       "queue pair rate",
+                                       "contexts",
+                                       "bit errors",
+                                       "link down",
+                                       "late receives",
+                                       "few receives",
+                                       "lines",
+                                       "placed threads",
+                                       "narrow PCIe",
+                                       "IPoIB",
+                                       "bonded ports",
+                                       "tree",
+                                       "hierarchical",
+                                       "halving",
+                                       "recursive",
+                                       "reduce_scatter",
+                                       "all_gather",
+                                       "broadcast",
+                                       "split writes",
+                                       "cached registration"};
+
 // So that the worlds above are not all of one kind: each mechanism is in many of them, most end
 // well, and some of those without draws are skipped in part.
 TEST(RandomMechanismsTogether, MeetEachOther) {
@@ -331,17 +384,7 @@ TEST(RandomMechanismsTogether, MeetEachOther) {
       continue;
     }
   }
-  for (const char* name : {"straggler",      "TCP",          "RoCE",           "leaves",
-                           "ring of leaves", "adaptive",     "spray",          "slow link",
-                           "DCQCN",          "dropping",     "storm",          "PFC off",
-                           "staging",        "ACS",          "IOMMU",          "strict ordering",
-                           "far thread",     "thread",       "interrupts",     "registration",
-                           "flush",          "BlueFlame",    "message rate",   "queue pair rate",
-                           "contexts",       "bit errors",   "link down",      "late receives",
-                           "few receives",   "lines",        "placed threads", "narrow PCIe",
-                           "IPoIB",          "bonded ports", "tree",           "hierarchical",
-                           "halving",        "recursive",    "reduce_scatter", "all_gather",
-                           "broadcast"}) {
+  for (const char* name : kMechanisms) {
     EXPECT_GE(met[name], 4) << name;
   }
   EXPECT_GT(without_draws, 60);
