@@ -95,11 +95,21 @@ void read_protocol(MappingReader& reader, bool chooses, std::optional<Protocol> 
   if (index < kProtocols.size()) communication.protocol = kProtocols[index];
 }
 
-void read_channels(MappingReader& reader, Communication& communication) {
+// Sends and receives to NCCL, of which it chooses nothing.
+bool is_nccl_peers(const Communication& communication, const Workload& workload) {
+  return is_nccl_profile(communication.profile) && !nccl_tunes(workload.collective);
+}
+
+void read_channels(MappingReader& reader, const Workload& workload, const Cluster* cluster,
+                   Communication& communication) {
   const std::int64_t channels = reader.count(
       "channels",
       {.otherwise = {"auto"}, .least = 1, .most = kMostChannels, .words = {{"auto", 0}}});
   if (channels > 0) communication.channels = static_cast<int>(channels);
+  if (channels == 0 && is_nccl_peers(communication, workload) && cluster != nullptr &&
+      cluster->node.gpu.compute_capability > 0) {
+    communication.channels = nccl_peer_channels(*cluster, nccl_version_of(communication.profile));
+  }
   if (!communication.listed) return;
   if (communication.channels && channels != communication.listed->channels) {
     reader.report("channels", fmt::format("channels: {} has {}", communication.listed->name,
@@ -108,33 +118,42 @@ void read_channels(MappingReader& reader, Communication& communication) {
   communication.channels = communication.listed->channels;
 }
 
-// That of the protocol; where that is to be chosen, each has its own.
-std::string usual_slot_text(const Communication& communication) {
+// That of the protocol.
+Bytes usual_slot(const Communication& communication, const Workload& workload,
+                 const Cluster* cluster) {
+  if (!is_nccl_profile(communication.profile)) return usual_slot_size(communication.protocol);
+  const bool peers = is_nccl_peers(communication, workload) && cluster != nullptr &&
+                     communication.protocol == Protocol::kSimple;
+  return peers ? nccl_peer_slot_size(*cluster) : nccl_slot_size(communication.protocol);
+}
+
+// Where the protocol is to be chosen, each has its own.
+std::string usual_slot_text(const Communication& communication, Bytes usual) {
   if (communication.choose_protocol) return "auto";
-  const Bytes usual = is_nccl_profile(communication.profile)
-                          ? nccl_slot_size(communication.protocol)
-                          : usual_slot_size(communication.protocol);
   return usual.count % 1024 == 0 ? fmt::format("{}KiB", usual.count / 1024)
                                  : fmt::format("{}B", usual.count);
 }
 
-void read_slots(MappingReader& reader, const Workload& workload, Communication& communication) {
+void read_slots(MappingReader& reader, const Workload& workload, const Cluster* cluster,
+                Communication& communication) {
   const bool nccl = is_nccl_profile(communication.profile);
   const bool by_protocol = nccl && communication.choose_protocol;
   const std::string slots = by_protocol ? "auto"
-                            : nccl      ? std::to_string(nccl_slots(communication.protocol))
-                                        : "8";
+                            : is_nccl_peers(communication, workload)
+                                ? std::to_string(kNcclPeerSlots)
+                            : nccl ? std::to_string(nccl_slots(communication.protocol))
+                                   : "8";
   NumberSpec spec{.otherwise = {slots}, .least = 1, .most = kMostSlots};
   if (by_protocol) spec.words = {{"auto", 0}};
   communication.slots = static_cast<int>(reader.count("slots", spec));
-  const std::string usual = usual_slot_text(communication);
+  const Bytes usual_size = usual_slot(communication, workload, cluster);
+  const std::string usual = usual_slot_text(communication, usual_size);
   communication.slot_size = reader.bytes(
       "slot_size",
       {.otherwise = {usual}, .least = 1, .most = kLargestWrite, .words = {{"auto", 0}}});
   communication.own_slot_size = communication.slot_size.count > 0;
   if (!communication.own_slot_size) {
-    communication.slot_size =
-        nccl ? nccl_slot_size(communication.protocol) : usual_slot_size(communication.protocol);
+    communication.slot_size = usual_size;
   }
   const Bytes element = size_of(workload.datatype);
   if (communication.slot_size < element) {
@@ -278,11 +297,12 @@ Communication read_communication(MappingReader& reader, const Workload& workload
   Communication communication;
   read_profile(reader, communication);
   // NCCL chooses whatever it is not held to.
-  const bool chooses = tuned || is_nccl_profile(communication.profile);
+  const bool chooses =
+      tuned || (is_nccl_profile(communication.profile) && !is_nccl_peers(communication, workload));
   const auto usual = read_algorithm(reader, workload, cluster, chooses, communication);
   read_protocol(reader, chooses, usual, communication);
-  read_channels(reader, communication);
-  read_slots(reader, workload, communication);
+  read_channels(reader, workload, cluster, communication);
+  read_slots(reader, workload, cluster, communication);
   if (communication.listed && communication.slots > 0) {
     check_listed_program(reader, "algorithm", communication.listed, communication.slots);
   }

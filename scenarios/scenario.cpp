@@ -69,9 +69,9 @@ void check_flows(MappingReader& reader, const Scenario& scenario) {
                             kMostGroupedConnections, flows));
 }
 
-// NCCL's tuner knows collectives by its formulas and GPUs by their compute capability.
-std::string tuner_problem(const Scenario& scenario) {
-  if (!nccl_tunes(scenario.workload.collective)) {
+// NCCL's tuner knows collectives by its formulas, and NCCL knows GPUs by their compute capability.
+std::string tuner_problem(const Scenario& scenario, bool tunes) {
+  if (tunes && !nccl_tunes(scenario.workload.collective)) {
     return "NCCL's tuner knows all_reduce, reduce_scatter, all_gather and broadcast; any other "
            "collective is sends and receives to NCCL, and there is nothing to choose";
   }
@@ -103,7 +103,7 @@ void read_simulation(MappingReader reader, bool understood, Scenario& scenario) 
   }
   if (understood && scenario.fidelity == Fidelity::kFlow) check_flows(reader, scenario);
   if (understood && scenario.fidelity == Fidelity::kNcclTuner) {
-    if (const std::string problem = tuner_problem(scenario); !problem.empty()) {
+    if (const std::string problem = tuner_problem(scenario, true); !problem.empty()) {
       reader.report("fidelity", "nccl-tuner: " + problem);
     } else if (scenario.communication.gpudirect == GpuDirect::kOff) {
       reader.report("fidelity",
@@ -249,7 +249,7 @@ void read_company(MappingReader& reader, bool understood, Scenario& scenario) {
 // What the plan is for.
 void check_communication(MappingReader& communication, bool understood, Scenario& scenario) {
   if (understood && is_nccl_profile(scenario.communication.profile)) {
-    if (const std::string problem = tuner_problem(scenario); !problem.empty()) {
+    if (const std::string problem = tuner_problem(scenario, false); !problem.empty()) {
       communication.report("profile", fmt::format("profile: {}", problem));
     }
   }

@@ -88,7 +88,9 @@ std::vector<PlanWay> nccl_ways(const PredictionRequest& request, Bytes size) {
 }  // namespace
 
 bool chooses_plan(const PredictionRequest& request) {
-  return is_nccl_profile(request.communication.profile) || ways_of(request).size() > 1;
+  if (is_nccl_profile(request.communication.profile))
+    return nccl_tunes(request.workload.collective);
+  return ways_of(request).size() > 1;
 }
 
 std::vector<std::vector<PlanWay>> weigh_plans(const PredictionRequest& request) {
