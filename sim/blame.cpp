@@ -104,25 +104,8 @@ std::vector<TracePart> ChainHistory::parts(const Copies& copies) const {
   return parts;
 }
 
-void Blame::free_node(ChainId id) {
-  Node& freed = node(id);
-  freed.past = -1;
-  freed.holders = 0;
-  // What grew large is given back; the small ones are about to be used again.
-  constexpr std::size_t kSmall = 32;
-  freed.own.sums.clear(kSmall);
-  free_.push_back(id);
-}
-
-void Blame::fold_all() {
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    if (nodes_[i].holders > 0) fold(static_cast<ChainId>(i));
-  }
-  fold_all_at_ = std::max<std::size_t>(4096, 2 * live());
-}
-
 ChainId Blame::add_node() {
-  if (live() >= fold_all_at_) fold_all();
+  if (pieces() >= fold_all_at_) fold_all();
   ChainId id = 0;
   if (free_.empty()) {
     id = static_cast<ChainId>(nodes_.size());
@@ -131,52 +114,89 @@ ChainId Blame::add_node() {
     id = free_.back();
     free_.pop_back();
   }
-  Node& added = node(id);
-  added.past = -1;
-  added.holders = 1;
-  added.own.origin = -1;
-  added.own.copy = 0;
+  node(id) = {.holders = 1, .first = static_cast<std::uint32_t>(parts_.size())};
   return id;
+}
+
+void Blame::free_node(ChainId id) {
+  Node& freed = node(id);
+  // Most often what moved nothing, which was written last.
+  if (freed.first + freed.count == parts_.size()) parts_.resize(freed.first);
+  freed.holders = 0;
+  free_.push_back(id);
+}
+
+// A part of what is folded, of which all from `begin` on are of one chain, one of each key.
+void Blame::add_folded(const Part& part, std::size_t begin) {
+  const auto key = static_cast<std::size_t>(part.key);
+  if (key >= place_of_key_.size()) place_of_key_.resize(key + 1 + key / 2);
+  const std::size_t place = begin + place_of_key_[key];
+  if (place < folded_.size() && folded_[place].key == part.key) {
+    folded_[place].ps += part.ps;
+    return;
+  }
+  place_of_key_[key] = static_cast<std::uint32_t>(folded_.size() - begin);
+  folded_.push_back(part);
+}
+
+// Takes into it all that nothing else refers to.
+void Blame::fold(ChainId id) {
+  const std::size_t begin = folded_.size();
+  for (const Part& part : own_parts(id)) add_folded(part, begin);
+  ChainId past = node(id).past;
+  while (past >= 0 && absorbed_[static_cast<std::size_t>(past)]) {
+    for (const Part& part : own_parts(past)) add_folded(part, begin);
+    Node& taken = node(past);
+    node(id).origin = taken.origin;
+    past = taken.past;
+    taken.holders = 0;
+  }
+  Node& kept = node(id);
+  kept.past = past;
+  kept.first = static_cast<std::uint32_t>(begin);
+  kept.count = static_cast<std::uint32_t>(folded_.size() - begin);
+}
+
+void Blame::fold_all() {
+  absorbed_.assign(nodes_.size(), false);
+  for (const Node& each : nodes_) {
+    if (each.holders == 0 || each.past < 0) continue;
+    if (node(each.past).holders == 1) absorbed_[static_cast<std::size_t>(each.past)] = true;
+  }
+  folded_.clear();
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (nodes_[i].holders > 0 && !absorbed_[i]) fold(static_cast<ChainId>(i));
+  }
+  parts_.swap(folded_);
+  GRADHAUL_ASSERT(parts_.size() < UINT32_MAX / 4, "chains count their parts in 32 bits");
+  // Taken from the front again: what follows each other lies together.
+  free_.clear();
+  for (std::size_t i = nodes_.size(); i > 0; --i) {
+    if (nodes_[i - 1].holders == 0) free_.push_back(static_cast<ChainId>(i - 1));
+  }
+  fold_all_at_ = std::max(kFewest, 2 * pieces());
 }
 
 ChainId Blame::start(std::int32_t origin) {
   const ChainId id = add_node();
-  node(id).own.origin = origin;
+  node(id).origin = origin;
   return id;
 }
 
-// Takes into `id` what nothing else refers to; a long past only with enough at a time to be worth
-// fetching it.
-void Blame::fold(ChainId id) {
-  constexpr std::size_t kLong = 64;
-  while (node(id).past >= 0 && node(node(id).past).holders == 1) {
-    const ChainId past = node(id).past;
-    Node& child = node(id);
-    Node& parent = node(past);
-    if (parent.own.sums.size() >= kLong && child.own.sums.size() < kLong / 2) return;
-    if (parent.own.sums.size() > child.own.sums.size()) std::swap(parent.own.sums, child.own.sums);
-    // Both count from the origin.
-    child.own.sums.add(parent.own.sums);
-    child.own.origin = parent.own.origin;
-    child.past = parent.past;
-    free_node(past);
-  }
-}
-
 ChainId Blame::extend(ChainId chain, const Trace& parts, int shift) {
-  fold(chain);
   const ChainId id = add_node();
   Node& added = node(id);
   added.past = chain;
   hold(chain);
-  const int copy = node(chain).own.copy;
-  added.own.copy = copies_.plus(copy, shift);
+  const int copy = node(chain).copy;
+  added.copy = copies_.plus(copy, shift);
   for (int i = 0; i < parts.count; ++i) {
     TracePart part = parts.parts[static_cast<std::size_t>(i)];
     if (part.ps == 0) continue;
     part.resource = copies_.seen(part.resource, copy);
-    added.own.sums.add({key_of(part), part.ps});
+    parts_.push_back({key_of(part), part.ps});
   }
+  added.count = static_cast<std::uint32_t>(parts_.size()) - added.first;
   return id;
 }
 
@@ -193,11 +213,10 @@ void Blame::let_go(ChainId chain) {
 
 ChainHistory Blame::history(ChainId chain) const {
   ChainHistory all;
-  for (ChainId id = chain; id >= 0; id = nodes_[static_cast<std::size_t>(id)].past) {
-    const ChainHistory& own = nodes_[static_cast<std::size_t>(id)].own;
-    if (id == chain) all.copy = own.copy;
-    all.sums.add(own.sums);
-    all.origin = own.origin;
+  all.copy = node(chain).copy;
+  for (ChainId id = chain; id >= 0; id = node(id).past) {
+    for (const Part& part : own_parts(id)) all.sums.add(part);
+    all.origin = node(id).origin;
   }
   return all;
 }
@@ -207,16 +226,20 @@ std::vector<ChainHistory> Blame::cut(const std::vector<ChainId>& chains) {
   histories.reserve(chains.size());
   for (const ChainId chain : chains) histories.push_back(history(chain));
   for (std::size_t i = 0; i < chains.size(); ++i) {
-    const ChainId past = std::exchange(node(chains[i]).past, -1);
-    node(chains[i]).own = {static_cast<std::int32_t>(i), 0, {}};
-    let_go(past);
+    set_history(chains[i], {static_cast<std::int32_t>(i), 0, {}});
   }
   return histories;
 }
 
-void Blame::set_history(ChainId chain, ChainHistory history) {
-  const ChainId past = std::exchange(node(chain).past, -1);
-  node(chain).own = std::move(history);
+void Blame::set_history(ChainId chain, const ChainHistory& history) {
+  Node& changed = node(chain);
+  const ChainId past = std::exchange(changed.past, -1);
+  changed.origin = history.origin;
+  changed.copy = history.copy;
+  const std::vector<Part> sums = history.sums.sums();
+  changed.first = static_cast<std::uint32_t>(parts_.size());
+  changed.count = static_cast<std::uint32_t>(sums.size());
+  parts_.insert(parts_.end(), sums.begin(), sums.end());
   let_go(past);
 }
 

@@ -5,12 +5,15 @@
 // Since the core posts inside the completion that fulfilled its last condition, the chain of a post
 // is the chain of that completion: the max is decided where it falls.
 //
-// Chains share their past. A past that only one chain still refers to is folded into it: at once
-// where that chain is extended, and for all chains whenever there are twice as many pieces as the
-// last such folding left. So memory grows with what is in flight and with the number of resources,
-// not with the message.
+// Chains share their past. What is added to one is written behind all that was added before, and
+// the past stays as it is: it lies where the machine's caches have long dropped it. Whenever all
+// that has been written is twice what the last folding left, pasts that only one chain still refers
+// to are folded into it, and what nobody refers to is left behind. So memory grows with what is in
+// flight and with the number of resources, not with the message.
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "sim/copies.h"
@@ -54,25 +57,44 @@ class Blame {
   // Takes their past from chains that all differ, and returns it: from now on the i-th is an origin
   // of that number.
   std::vector<ChainHistory> cut(const std::vector<ChainId>& chains);
-  void set_history(ChainId chain, ChainHistory history);
+  void set_history(ChainId chain, const ChainHistory& history);
   std::size_t live() const { return nodes_.size() - free_.size(); }
+  // What is kept: chains and points where some part, and the parts of each.
+  std::size_t pieces() const { return live() + parts_.size(); }
 
  private:
+  using Part = PartSums::Entry;  // its resource counted from the origin
   struct Node {
     ChainId past = -1;
-    std::int32_t holders = 0;  // chains and handles that refer to it
-    ChainHistory own;          // its origin counts where it has no past; its copy in any case
+    std::int32_t holders = 0;  // chains and handles that refer to it; 0: it is free
+    std::int32_t origin = -1;  // where it has no past
+    int copy = 0;
+    std::uint32_t first = 0;  // its own, among parts_
+    std::uint32_t count = 0;
   };
   Node& node(ChainId id) { return nodes_[static_cast<std::size_t>(id)]; }
+  const Node& node(ChainId id) const { return nodes_[static_cast<std::size_t>(id)]; }
+  std::span<const Part> own_parts(ChainId id) const {
+    return {parts_.data() + node(id).first, node(id).count};
+  }
   ChainId add_node();
-  void fold(ChainId id);
-  void fold_all();
   void free_node(ChainId id);
+  void fold_all();
+  void fold(ChainId id);
+  void add_folded(const Part& part, std::size_t begin);
+
+  static constexpr std::size_t kFewest = 16384;
 
   Copies copies_;
   std::vector<Node> nodes_;
   std::vector<ChainId> free_;
-  std::size_t fold_all_at_ = 4096;  // live nodes
+  std::vector<Part> parts_;
+  std::size_t fold_all_at_ = kFewest;  // nodes in use and parts
+  // While all are folded: what is left, pasts that will be part of what refers to them, and by key
+  // where its sum lies behind the first of the chain at hand, if it has one.
+  std::vector<Part> folded_;
+  std::vector<bool> absorbed_;
+  std::vector<std::uint32_t> place_of_key_;
 };
 
 }  // namespace gradhaul

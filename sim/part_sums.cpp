@@ -21,11 +21,4 @@ void PartSums::sum_up() {
   sum_up_at_ = static_cast<std::uint32_t>(std::max(kFewest, entries_.size() + entries_.size() / 2));
 }
 
-void PartSums::clear(std::size_t most_kept) {
-  if (entries_.capacity() > most_kept) std::vector<Entry>().swap(entries_);
-  entries_.clear();
-  summed_ = 0;
-  sum_up_at_ = kFewest;
-}
-
 }  // namespace gradhaul

@@ -35,8 +35,6 @@ class PartSums {
     return std::move(copy.entries_);
   }
   std::size_t size() const { return entries_.size(); }
-  // The memory stays for what comes next, unless it is more than that of so many.
-  void clear(std::size_t most_kept);
 
  private:
   static constexpr std::size_t kFewest = 16;

@@ -202,7 +202,7 @@ void Recurrence::close_last(std::int64_t times) {
   if (times > 0) histories = power(std::move(histories), times + 1, copies);
   for (std::size_t i = 0; i < chains.size(); ++i) {
     histories[i].follow(watch.chains[static_cast<std::size_t>(histories[i].origin)], copies);
-    run_.blame.set_history(chains[i], std::move(histories[i]));
+    run_.blame.set_history(chains[i], histories[i]);
   }
   watches_.pop_back();
 }

@@ -47,15 +47,5 @@ TEST(PartSums, AddUpByKey) {
   }
 }
 
-TEST(PartSums, AreEmptyOnceCleared) {
-  PartSums sums;
-  for (int i = 0; i < 100; ++i) sums.add({i, 1});
-  sums.clear(32);
-  EXPECT_EQ(sums.size(), 0U);
-  EXPECT_TRUE(sums.sums().empty());
-  sums.add({3, 4});
-  EXPECT_EQ(map_of(sums), (std::map<std::int64_t, std::int64_t>{{3, 4}}));
-}
-
 }  // namespace
 }  // namespace gradhaul
