@@ -47,13 +47,8 @@ void EventWheel::put_in_bucket(const Event& event) {
 
 // Behind everything that comes before it or ties with it: first in, first out.
 void EventWheel::insert_current(const Event& event) {
-  std::size_t place = opened_.size();
-  opened_.push_back(event);
-  while (place > cursor_ && before(event, opened_[place - 1])) {
-    opened_[place] = opened_[place - 1];
-    --place;
-  }
-  opened_[place] = event;
+  const auto next = opened_.begin() + static_cast<std::ptrdiff_t>(cursor_);
+  opened_.insert(std::upper_bound(next, opened_.end(), event, before), event);
 }
 
 std::int64_t EventWheel::next_occupied(std::int64_t from) const {

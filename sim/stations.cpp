@@ -102,7 +102,7 @@ std::int64_t Stations::step(Nic& nic, std::int64_t end) {
 
 void Stations::pause(Nic& nic, std::int64_t end) {
   *nic.next = std::min({nic.out_start(), nic.up_start(), nic.wake});
-  look_ahead(nic, end);
+  nic.unlike = std::min(nic.wake, next_unlike(nic, end));
 }
 
 // A packet that finds the wire free has not waited; who comes while it is busy waits from then on.

@@ -171,6 +171,7 @@ class Stations {
   void bring(std::size_t station, std::int64_t least);
   std::int64_t bring_output(std::size_t station, std::int64_t least);
   void bring(Nic& nic, std::int64_t time);
+  bool step_apart(Nic& nic, std::int64_t time);
   void bring(Wire& wire, std::int64_t come);
   void tell_credits(std::size_t station);
   void bring_all(std::int64_t time);

@@ -146,10 +146,22 @@ std::int64_t Stations::bring_output(std::size_t station, std::int64_t least) {
   return nic.out_clock;
 }
 
-// Where a NIC asks for nothing that is not plain, its wire is stepped for as long as no data come
-// that it asks for meanwhile, and then the links to its GPU. Else it is stepped as a whole. Less
-// far where it waits for credits of which too little is known.
+// Less far where it waits for credits of which too little is known.
 void Stations::bring(Nic& nic, std::int64_t time) {
+  std::int64_t& clock = clocks_[number_of(nic)];
+  if (clock < time && *nic.next < time) {
+    const bool all = step_apart(nic, time);
+    look_ahead(nic, clock);
+    if (!all) return;
+  }
+  clock = std::max(clock, time);
+  nic.out_clock = std::max(nic.out_clock, clock);
+}
+
+// Where a NIC asks for nothing that is not plain, its wire is stepped for as long as no data come
+// that it asks for meanwhile, and then the links to its GPU. Else it is stepped as a whole. Whether
+// it came so far.
+bool Stations::step_apart(Nic& nic, std::int64_t time) {
   std::int64_t& clock = clocks_[number_of(nic)];
   while (clock < time && *nic.next < time) {
     if (nic.out_clock > clock) {
@@ -166,10 +178,9 @@ void Stations::bring(Nic& nic, std::int64_t time) {
     } else {
       clock = nic.out_clock = std::max(clock, step(nic, end));
     }
-    if (nic.out_clock < end && nic.out_clock == clock) return;
+    if (nic.out_clock < end && nic.out_clock == clock) return false;
   }
-  clock = std::max(clock, time);
-  nic.out_clock = std::max(nic.out_clock, clock);
+  return true;
 }
 
 }  // namespace gradhaul
