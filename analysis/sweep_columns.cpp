@@ -17,8 +17,8 @@ struct Column {
   std::string (*text)(const SweepRow& row);
 };
 
-const std::array<Column, 4>& columns() {
-  static const std::array<Column, 4> all{
+const std::array<Column, 5>& columns() {
+  static const std::array<Column, 5> all{
       {{"cores", "", [](const SweepRow& row) { return row.cpu_cores; },
         [](const SweepRow& row) { return fmt::format("{:.2f}", row.cpu_cores); }},
        {"SMs", "", [](const SweepRow& row) { return static_cast<double>(row.gpu_sms); },
@@ -30,7 +30,9 @@ const std::array<Column, 4>& columns() {
         [](const SweepRow& row) { return static_cast<double>(row.registered_bytes); },
         [](const SweepRow& row) {
           return fmt::format("{:.1f}", static_cast<double>(row.registered_bytes) / 1e6);
-        }}}};
+        }},
+       {"setup", "(ms)", [](const SweepRow& row) { return row.setup_us; },
+        [](const SweepRow& row) { return fmt::format("{:.1f}", row.setup_us / 1e3); }}}};
   return all;
 }
 

@@ -16,7 +16,7 @@ std::vector<SweepRow> SweepOutcome::rows() const {
                     row.at("limited_by").get<std::string>(), row.value("cpu_cores", 0.0),
                     row.value("gpu_sms", std::int64_t{0}),
                     row.value("queue_pairs_per_nic", std::int64_t{0}),
-                    row.value("registered_bytes", std::int64_t{0})});
+                    row.value("registered_bytes", std::int64_t{0}), row.value("setup_us", 0.0)});
   }
   return rows;
 }

@@ -26,6 +26,7 @@ struct SweepRow {
   std::int64_t gpu_sms = 0;
   std::int64_t queue_pairs_per_nic = 0;
   std::int64_t registered_bytes = 0;
+  double setup_us = 0;
 };
 
 struct SweepOutcome {

@@ -160,14 +160,16 @@ TEST(SweepTable, TellsOfWhatPlansTakeWhereItDiffers) {
   SweepResult sweep = sample_sweep();
   Prediction prediction = testing::sample_prediction();
   prediction.rows[0].held = {16, 128, 8, Bytes{75'497'472}};
+  prediction.rows[0].setup.queue_pairs = Duration{4'000'000'000};
   sweep.points[0].outcome = outcome_of(prediction, "1.2.3");
   sweep.points[1].outcome = sweep.points[0].outcome;
   EXPECT_THAT(sweep_table(sweep), Not(HasSubstr("QPs")));
   prediction.rows[0].held = {16, 640, 40, Bytes{71'303'168}};
+  prediction.rows[0].setup.queue_pairs = Duration{20'250'000'000};
   sweep.points[1].outcome = outcome_of(prediction, "1.2.3");
-  EXPECT_THAT(sweep_table(sweep), HasSubstr("busbw      QPs   pinned   limited by\n"));
-  EXPECT_THAT(sweep_table(sweep), HasSubstr("(a NIC)     (MB)\n"));
-  EXPECT_THAT(sweep_table(sweep), HasSubstr("       40     71.3   node0"));
+  EXPECT_THAT(sweep_table(sweep), HasSubstr("busbw      QPs   pinned    setup   limited by\n"));
+  EXPECT_THAT(sweep_table(sweep), HasSubstr("(a NIC)     (MB)     (ms)\n"));
+  EXPECT_THAT(sweep_table(sweep), HasSubstr("       40     71.3     20.2   node0"));
 }
 
 TEST(SweepErrors, AreToldOnceForAllPointsThatHaveThem) {
