@@ -5,6 +5,8 @@
 #include "backends/doctor/findings.h"
 #include "backends/doctor/number_text.h"
 #include "backends/host/pci_topology.h"
+#include "core/network_framing.h"
+#include "core/pcie_framing.h"
 
 namespace gradhaul {
 namespace {
@@ -13,8 +15,10 @@ constexpr int kUsualPayload = 256;
 constexpr int kDefaultRequest = 512;
 constexpr int kTunedRequest = 4096;
 
-// As UCX reckons it: 26 bytes a TLP, and 4 of flow control.
-double payload_share(int max_payload) { return max_payload / (max_payload + 30.0) * 100; }
+// Of a write's packets, in percent.
+std::string share_text(int max_payload) {
+  return number_text(payload_share({max_payload}, kPostedOverhead) * 100);
+}
 
 std::string see(const PciFunction& function) {
   return "sudo lspci -vvs " + function.address + " | grep -A2 DevCtl:";
@@ -57,9 +61,8 @@ void find_payload(const HostInventory& host, int function, Findings& findings) {
                           "way can do " +
                           std::to_string(supported),
                       {config_of(device, "MaxPayload " + std::to_string(payload))},
-                      "Headers take more of the link: " + number_text(payload_share(payload)) +
-                          " % is payload, where " +
-                          number_text(payload_share(std::min(supported, kUsualPayload))) +
+                      "Headers take more of the link: " + share_text(payload) +
+                          " % is payload, where " + share_text(std::min(supported, kUsualPayload)) +
                           " % could be.",
                       "Set the largest in the firmware, or boot with pci=pcie_bus_perf.",
                       see(device)});

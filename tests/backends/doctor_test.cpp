@@ -484,5 +484,18 @@ INSTANTIATE_TEST_SUITE_P(Pcie, PlantedFault, testing::ValuesIn(kPcieFaults), nam
 INSTANTIATE_TEST_SUITE_P(Roce, PlantedFault, testing::ValuesIn(kRoceFaults), name_of);
 INSTANTIATE_TEST_SUITE_P(System, PlantedFault, testing::ValuesIn(kSystemFaults), name_of);
 
+// Writes have 24 bytes around each payload: 128 / 152 and 256 / 280.
+TEST(SmallPayloads, AreToldAsSharesOfTheLink) {
+  const auto host = hgx_h100();
+  write_config(*host, "0000:13:00.0", nvidia(0x2330, 0), {.max_payload = 128});
+  const HostCheckup checkup = look_at(*host);
+  const auto found =
+      std::find_if(checkup.findings.begin(), checkup.findings.end(),
+                   [](const Finding& finding) { return finding.id == "max-payload"; });
+  ASSERT_NE(found, checkup.findings.end());
+  EXPECT_NE(found->why.find("84.2 % is payload, where 91.4 % could be"), std::string::npos)
+      << found->why;
+}
+
 }  // namespace
 }  // namespace gradhaul
