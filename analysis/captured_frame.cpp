@@ -15,7 +15,9 @@ using Bytes8 = std::vector<std::uint8_t>;
 constexpr std::size_t kIcrc = 4;
 constexpr std::size_t kVcrc = 2;
 constexpr std::size_t kEthernet = 14;
+constexpr std::uint64_t kVlan = 100;
 constexpr std::size_t kIpv4 = 20;
+constexpr std::size_t kUdp = 8;
 constexpr std::size_t kLeastEthernet = 60;  // without FCS
 constexpr std::uint16_t kRocePort = 4791;
 
@@ -96,13 +98,30 @@ void put_extended_transport(Bytes8& to, const PortPacket& packet) {
   }
 }
 
-void put_ipv4_and_udp(Bytes8& to, const PortPacket& packet, std::size_t transport) {
-  const std::size_t begin = to.size();
+// DSCP and ECN.
+std::uint64_t traffic_class_of(const PortPacket& packet) {
   const bool notifies = packet.kind == PacketKind::kNotification;
   const int ecn = packet.marked ? 3 : packet.markable ? 2 : 0;
+  return static_cast<std::uint64_t>((notifies ? kNotificationDscp : kDataDscp) << 2 | ecn);
+}
+
+// The tag and the type of what follows. Notifications have a priority of their own, that of their
+// DSCP.
+void put_type(Bytes8& to, const PortPacket& packet, const FrameForm& form) {
+  if (form.vlan) {
+    const bool notifies = packet.kind == PacketKind::kNotification;
+    const std::uint64_t priority = notifies ? kNotificationDscp / 8 : kLosslessPriority;
+    put(to, 0x8100, 2);
+    put(to, priority << 13 | kVlan, 2);
+  }
+  put(to, form.ipv6 ? 0x86DD : 0x0800, 2);
+}
+
+void put_ipv4(Bytes8& to, const PortPacket& packet, std::size_t payload) {
+  const std::size_t begin = to.size();
   put(to, 0x45, 1);
-  put(to, static_cast<std::uint64_t>((notifies ? kNotificationDscp : kDataDscp) << 2 | ecn), 1);
-  put(to, kIpv4 + 8 + transport, 2);
+  put(to, traffic_class_of(packet), 1);
+  put(to, kIpv4 + payload, 2);
   put(to, 0, 2);
   put(to, 0x4000, 2);  // not to be fragmented
   put(to, 64, 1);      // time to live
@@ -116,9 +135,28 @@ void put_ipv4_and_udp(Bytes8& to, const PortPacket& packet, std::size_t transpor
   const std::uint16_t sum = internet_checksum(to.data() + begin, kIpv4);
   to[begin + 10] = static_cast<std::uint8_t>(sum >> 8);
   to[begin + 11] = static_cast<std::uint8_t>(sum);
+}
+
+// IPv6's header, and GRH, which is like it.
+void put_ipv6(Bytes8& to, const PortPacket& packet, std::uint64_t traffic_class,
+              std::size_t payload, std::uint64_t next, std::uint64_t prefix) {
+  put(to, 6U << 28 | traffic_class << 20, 4);
+  put(to, payload, 2);
+  put(to, next, 1);
+  put(to, 64, 1);  // hop limit
+  for (const NicPlace& nic : {packet.source, packet.destination}) {
+    put(to, prefix, 2);
+    put(to, 0, 8);
+    put(to, static_cast<std::uint64_t>(nic.node / 256), 2);
+    put(to, static_cast<std::uint64_t>(nic.node % 256), 2);
+    put(to, static_cast<std::uint64_t>(nic.nic + 1), 2);
+  }
+}
+
+void put_udp(Bytes8& to, const PortPacket& packet, std::size_t transport) {
   put(to, packet.udp_source_port, 2);
   put(to, kRocePort, 2);
-  put(to, 8 + transport, 2);
+  put(to, kUdp + transport, 2);
   put(to, 0, 2);  // no checksum: ICRC is there for that
 }
 
@@ -133,7 +171,7 @@ bool put_payload(Bytes8& to, std::size_t payload, std::size_t checks, std::size_
 
 }  // namespace
 
-CapturedFrame roce_frame(const PortPacket& packet, std::size_t snap) {
+CapturedFrame roce_frame(const PortPacket& packet, std::size_t snap, const FrameForm& form) {
   Bytes8 transport;
   put_base_transport(transport, packet);
   put_extended_transport(transport, packet);
@@ -141,19 +179,26 @@ CapturedFrame roce_frame(const PortPacket& packet, std::size_t snap) {
   CapturedFrame frame;
   put_mac(frame.bytes, packet.destination);
   put_mac(frame.bytes, packet.source);
-  put(frame.bytes, 0x0800, 2);
-  put_ipv4_and_udp(frame.bytes, packet, transport.size() + payload + kIcrc);
+  put_type(frame.bytes, packet, form);
+  const std::size_t behind_udp = transport.size() + payload + kIcrc;
+  if (form.ipv6) {
+    put_ipv6(frame.bytes, packet, traffic_class_of(packet), kUdp + behind_udp, 17, 0xFD00);
+  } else {
+    put_ipv4(frame.bytes, packet, kUdp + behind_udp);
+  }
+  put_udp(frame.bytes, packet, behind_udp);
   frame.bytes.insert(frame.bytes.end(), transport.begin(), transport.end());
   frame.length = frame.bytes.size() + payload + kIcrc;
   if (put_payload(frame.bytes, payload, kIcrc, snap)) {
-    const std::uint32_t crc =
-        invariant_crc_of_roce({frame.bytes.begin() + kEthernet, frame.bytes.end()});
-    put_low_first(frame.bytes, crc, kIcrc);
+    const std::ptrdiff_t link = kEthernet + (form.vlan ? kVlanTag.count : 0);
+    put_low_first(frame.bytes,
+                  invariant_crc_of_roce({frame.bytes.begin() + link, frame.bytes.end()}), kIcrc);
   }
   return frame;
 }
 
-CapturedFrame infiniband_frame(const PortPacket& packet, int nics, std::size_t snap) {
+CapturedFrame infiniband_frame(const PortPacket& packet, int nics, std::size_t snap,
+                               const FrameForm& form) {
   const auto lid = [&](const NicPlace& nic) {
     return static_cast<std::uint64_t>(1 + nic.node * nics + nic.nic);
   };
@@ -162,13 +207,15 @@ CapturedFrame infiniband_frame(const PortPacket& packet, int nics, std::size_t s
   put_extended_transport(transport, packet);
   const std::size_t payload = static_cast<std::size_t>(packet.payload.count) + padding_of(packet);
   constexpr std::size_t kLocalRoute = 8;
-  const std::size_t words = (kLocalRoute + transport.size() + payload + kIcrc) / 4;
+  const std::size_t behind = transport.size() + payload + kIcrc;
+  const std::size_t global = form.grh ? static_cast<std::size_t>(kGrhBytes.count) : 0;
   CapturedFrame frame;
-  put(frame.bytes, 0, 1);  // virtual lane 0
-  put(frame.bytes, 2, 1);  // service level 0; BTH follows
+  put(frame.bytes, 0, 1);                 // virtual lane 0
+  put(frame.bytes, form.grh ? 3 : 2, 1);  // service level 0; GRH or BTH follows
   put(frame.bytes, lid(packet.destination), 2);
-  put(frame.bytes, words, 2);
+  put(frame.bytes, (kLocalRoute + global + behind) / 4, 2);
   put(frame.bytes, lid(packet.source), 2);
+  if (form.grh) put_ipv6(frame.bytes, packet, 0, behind, 0x1B, 0xFE80);
   frame.bytes.insert(frame.bytes.end(), transport.begin(), transport.end());
   frame.length = frame.bytes.size() + payload + kIcrc + kVcrc;
   if (put_payload(frame.bytes, payload, kIcrc + kVcrc, snap)) {

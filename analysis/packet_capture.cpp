@@ -80,8 +80,9 @@ bool PacketCapture::wants(std::int32_t port, std::int64_t time) {
 void PacketCapture::on_packet(const PortPacket& packet) {
   if (!wants(packet.port, packet.time)) return;
   add(packet.port, packet.time,
-      settings_.infiniband ? infiniband_frame(packet, settings_.nics, settings_.snap)
-                           : roce_frame(packet, settings_.snap));
+      settings_.infiniband
+          ? infiniband_frame(packet, settings_.nics, settings_.snap, settings_.form)
+          : roce_frame(packet, settings_.snap, settings_.form));
 }
 
 void PacketCapture::on_pause_frame(const PortPause& pause) {

@@ -22,6 +22,7 @@ struct CaptureSettings {
   std::vector<std::string> ports;
   int nics = 1;  // of a node
   bool infiniband = false;
+  FrameForm form;
   // Bytes of a packet that are kept. Payloads that are cut short make Wireshark 4.0 doubt the
   // length in LRH.
   std::size_t snap = 65535;

@@ -32,8 +32,16 @@ std::uint32_t crc32_of(const std::vector<std::uint8_t>& packet, std::uint32_t st
 
 constexpr std::size_t kLocalRoute = 8;  // LRH
 constexpr std::size_t kIpv4 = 20;
+constexpr std::size_t kIpv6 = 40;  // GRH too
 constexpr std::size_t kUdp = 8;
 constexpr std::size_t kCongestionBits = 4;  // FECN, BECN and six reserved bits, in BTH
+
+// Traffic class, flow label and hop limit, which are in the same places of both headers.
+void cover_ipv6(std::uint8_t* header) {
+  header[0] |= 0x0F;
+  header[1] = header[2] = header[3] = 0xFF;
+  header[7] = 0xFF;
+}
 
 }  // namespace
 
@@ -47,17 +55,24 @@ std::uint16_t internet_checksum(const std::uint8_t* header, std::size_t length) 
 }
 
 std::uint32_t invariant_crc_of_infiniband(std::vector<std::uint8_t> packet) {
-  packet[0] |= 0xF0;  // the virtual lane
-  packet[kLocalRoute + kCongestionBits] = 0xFF;
+  const bool global = (packet[1] & 3) == 3;  // what follows LRH
+  packet[0] |= 0xF0;                         // the virtual lane
+  if (global) cover_ipv6(packet.data() + kLocalRoute);
+  packet[kLocalRoute + (global ? kIpv6 : 0) + kCongestionBits] = 0xFF;
   return crc32_of(packet, 0xFFFF'FFFF);
 }
 
 std::uint32_t invariant_crc_of_roce(std::vector<std::uint8_t> packet) {
-  packet[1] = 0xFF;                              // DSCP and ECN
-  packet[8] = 0xFF;                              // time to live
-  packet[10] = packet[11] = 0xFF;                // checksum
-  packet[kIpv4 + 6] = packet[kIpv4 + 7] = 0xFF;  // checksum of UDP
-  packet[kIpv4 + kUdp + kCongestionBits] = 0xFF;
+  const std::size_t header = packet[0] >> 4 == 6 ? kIpv6 : kIpv4;
+  if (header == kIpv6) {
+    cover_ipv6(packet.data());
+  } else {
+    packet[1] = 0xFF;                // DSCP and ECN
+    packet[8] = 0xFF;                // time to live
+    packet[10] = packet[11] = 0xFF;  // checksum
+  }
+  packet[header + 6] = packet[header + 7] = 0xFF;  // checksum of UDP
+  packet[header + kUdp + kCongestionBits] = 0xFF;
   const std::vector<std::uint8_t> no_local_route(kLocalRoute, 0xFF);
   return crc32_of(packet, ~crc32_of(no_local_route, 0xFFFF'FFFF));
 }

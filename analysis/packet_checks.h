@@ -13,8 +13,9 @@ std::uint16_t internet_checksum(const std::uint8_t* header, std::size_t length);
 
 // The invariant CRC: CRC-32 with the polynomial of Ethernet, over what no switch changes [IBTA
 // vol. 1, 7.8.1; annex A17.3.3]. What a switch may change counts as ones. `packet` begins with LRH
-// (InfiniBand) or with the IPv4 header (RoCEv2, where eight bytes of ones stand for LRH), and ends
-// before the CRC. It goes out with its least significant byte first.
+// (InfiniBand, with or without GRH) or with the header of IPv4 or IPv6 (RoCEv2, where eight bytes
+// of ones stand for LRH), and ends before the CRC. It goes out with its least significant byte
+// first.
 std::uint32_t invariant_crc_of_infiniband(std::vector<std::uint8_t> packet);
 std::uint32_t invariant_crc_of_roce(std::vector<std::uint8_t> packet);
 

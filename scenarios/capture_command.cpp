@@ -46,13 +46,6 @@ void check_scenario(const std::string& option, const Scenario& scenario) {
   if (scenario.cluster.network.kind == NetworkKind::kIdeal) {
     refuse(option, "packets of the ideal network have no headers; cluster.network=ndr or roce do");
   }
-  const Network& network = scenario.cluster.network;
-  if (network.vlan || network.ipv6 || network.grh) {
-    refuse(option,
-           "captures of packets with a VLAN tag, IPv6 or a GRH are not available in this version; "
-           "cluster.network.vlan=false, cluster.network.ip=v4 and cluster.network.grh=false leave "
-           "them out");
-  }
   if (scenario.communication.tcp) {
     refuse(option,
            "captures of TCP are not available in this version; communication.transport=rdma");
@@ -96,7 +89,9 @@ CaptureRecording::CaptureRecording(const CaptureOptions& options, const Scenario
   settings.folder = options.folder;
   settings.ports = checked_ports(options.ports, scenario.cluster);
   settings.nics = scenario.cluster.node.nic_count;
-  settings.infiniband = scenario.cluster.network.kind == NetworkKind::kInfiniband;
+  const Network& network = scenario.cluster.network;
+  settings.infiniband = network.kind == NetworkKind::kInfiniband;
+  settings.form = {network.vlan, network.ipv6, network.grh};
   settings.snap = static_cast<std::size_t>(options.snap);
   settings.most_packets = options.most_packets;
   if (!options.window.empty()) {

@@ -9,8 +9,7 @@
 #include <string>
 
 #include "analysis/packet_checks.h"
-#include "core/infiniband_framing.h"
-#include "core/roce_framing.h"
+#include "core/network_framing.h"
 
 namespace gradhaul {
 namespace {
@@ -56,6 +55,33 @@ TEST(PacketChecks, InvariantsIgnoreWhatSwitchesChange) {
   EXPECT_NE(invariant_crc_of_infiniband(packet), before);
 }
 
+// Of IPv6 and GRH traffic class, flow label and hop limit; in both, BTH's congestion bits.
+TEST(PacketChecks, InvariantsIgnoreWhatRoutersChange) {
+  const auto expect_same = [](std::uint32_t (*crc)(std::vector<std::uint8_t>),
+                              const std::vector<std::uint8_t>& packet, std::size_t header,
+                              std::size_t transport) {
+    const std::uint32_t before = crc(packet);
+    std::vector<std::uint8_t> changed = packet;
+    changed[header] = 0x6A;
+    changed[header + 1] = changed[header + 2] = changed[header + 3] = 0x5C;
+    changed[header + 7] = 12;
+    changed[transport + 4] = 0x40;
+    EXPECT_EQ(crc(changed), before);
+    for (const std::size_t kept : {header + 5, header + 8, transport + 5}) {
+      std::vector<std::uint8_t> other = packet;
+      other[kept] ^= 1;
+      EXPECT_NE(crc(other), before) << kept;
+    }
+  };
+  std::vector<std::uint8_t> packet(40 + 8 + 12 + 4, 0x11);
+  packet[0] = 0x60;
+  expect_same(invariant_crc_of_roce, packet, 0, 40 + 8);
+  packet.assign(8 + 40 + 12 + 4, 0x11);
+  packet[1] = 0x03;
+  packet[8] = 0x60;
+  expect_same(invariant_crc_of_infiniband, packet, 8, 8 + 40);
+}
+
 PortPacket write(PacketKind kind, std::int64_t payload) {
   PortPacket packet;
   packet.kind = kind;
@@ -93,6 +119,30 @@ TEST(CapturedFrame, RoceLengthsAreThoseOfTheFraming) {
   EXPECT_EQ(static_cast<std::int64_t>(pause_frame({}).length) + kNotCaptured, kPauseFrame.count);
 }
 
+TEST(CapturedFrame, FurtherHeadersAreThoseOfTheFraming) {
+  Network network;
+  for (const bool vlan : {false, true}) {
+    for (const bool ipv6 : {false, true}) {
+      network.kind = NetworkKind::kRoce;
+      network.vlan = vlan;
+      network.ipv6 = ipv6;
+      const CapturedFrame frame =
+          roce_frame(write(PacketKind::kWriteMiddle, 4096), kWhole, {vlan, ipv6});
+      EXPECT_EQ(static_cast<std::int64_t>(frame.length) + kNotCaptured,
+                (packet_overhead(network) + Bytes{4096}).count);
+      EXPECT_EQ(frame.bytes.size(), frame.length);
+    }
+  }
+  network = {};
+  network.kind = NetworkKind::kInfiniband;
+  network.grh = true;
+  const CapturedFrame frame =
+      infiniband_frame(write(PacketKind::kWriteMiddle, 4096), 8, kWhole, {.grh = true});
+  EXPECT_EQ(static_cast<std::int64_t>(frame.length),
+            (packet_overhead(network) + Bytes{4096}).count);
+  EXPECT_EQ(frame.bytes.size(), frame.length);
+}
+
 TEST(CapturedFrame, InfinibandLengthsAreThoseOfTheFraming) {
   const auto length = [](const PortPacket& packet) {
     return static_cast<std::int64_t>(infiniband_frame(packet, 8, kWhole).length);
@@ -121,6 +171,21 @@ TEST(CapturedFrame, RoceHeadersSayWhatThePacketIs) {
   EXPECT_THAT(part(bytes, 54, 20),
               ElementsAre(0, 0, 0x7F, 0, 0, 0, 0x10, 0, 0, 0, 0x12, 0x34, 0, 0, 0, 6, 0, 0, 0, 7));
   EXPECT_EQ(bytes.size(), 74U + 8 + 4);
+}
+
+// The tag with the priority and VLAN 100, the type of IPv6, and its header: DSCP 26 without a mark,
+// what follows, UDP, 64 hops, fd00::0:0:2 and fd00::1:2:1.
+TEST(CapturedFrame, TagsAndLongAddressesAreInTheirPlaces) {
+  const CapturedFrame frame =
+      roce_frame(write(PacketKind::kWriteMiddle, 256), kWhole, {.vlan = true, .ipv6 = true});
+  const std::vector<std::uint8_t>& bytes = frame.bytes;
+  EXPECT_THAT(part(bytes, 12, 6), ElementsAre(0x81, 0, 3 << 5, 100, 0x86, 0xDD));
+  constexpr int kLength = 8 + 12 + 256 + 4;
+  EXPECT_THAT(part(bytes, 18, 8), ElementsAre(0x60 | 26 >> 2, (26 << 6 & 0xFF), 0, 0, kLength >> 8,
+                                              kLength & 0xFF, 17, 64));
+  EXPECT_THAT(part(bytes, 26, 16), ElementsAre(0xFD, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2));
+  EXPECT_THAT(part(bytes, 42, 16), ElementsAre(0xFD, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 2, 0, 1));
+  EXPECT_THAT(part(bytes, 58, 4), ElementsAre(0xC1, 0x23, 4791 >> 8, 4791 & 0xFF));
 }
 
 TEST(CapturedFrame, InfinibandHeadersSayWhereItGoes) {

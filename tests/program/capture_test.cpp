@@ -22,6 +22,9 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using testing::HasSubstr;
 
+// Preamble, FCS and gap.
+constexpr Bytes kNotCaptured{24};
+
 bool has_tshark() { return std::system("tshark --version >/dev/null 2>&1") == 0; }
 
 // A row for each packet, of the fields asked for.
@@ -245,6 +248,51 @@ TEST(Capture, OfInfinibandIsReadWithoutComplaint) {
   }
   EXPECT_GT(payload, 0);
   EXPECT_EQ(payload, bytes_of(captured.result, "node1.nic3"));
+}
+
+// With all that may stand around a packet, tshark still finds what is in it.
+TEST(Capture, OfFurtherHeadersIsReadWithoutComplaint) {
+  if (!has_tshark()) GTEST_SKIP() << "tshark is not installed";
+  const struct {
+    std::vector<std::string> network;
+    Bytes overhead;
+    const char* destination;
+    std::vector<std::pair<std::string, std::string>> fields;
+  } cases[] = {{{"cluster.network=roce", "cluster.network.vlan=true", "cluster.network.ip=v6"},
+                kRoceOverhead + kVlanTag + kIpv6OverIpv4 - kNotCaptured,
+                "ipv6.dst",
+                {{"vlan.id", "100"}, {"vlan.priority", "3"}, {"udp.dstport", "4791"}}},
+               {{"cluster.network=ndr", "cluster.network.grh=true"},
+                kInfinibandOverhead + kGrhBytes,
+                "infiniband.lrh.dlid",
+                {{"infiniband.lrh.lnh", "0x03"},
+                 {"infiniband.grh.ipver", "6"},
+                 {"infiniband.grh.nxthdr", "27"}}}};
+  for (const auto& c : cases) {
+    std::vector<std::string> arguments{"predict", "quick", "--set", "workload.size=1MiB"};
+    for (const std::string& setting : c.network) {
+      arguments.insert(arguments.end(), {"--set", setting});
+    }
+    std::vector<std::string> fields{"frame.len",          "infiniband.bth.opcode",
+                                    c.destination,        "infiniband.bth.destqp",
+                                    "infiniband.bth.psn", "_ws.col.Info"};
+    const std::size_t first = fields.size();
+    for (const auto& [field, value] : c.fields) fields.push_back(field);
+    const Captured captured = capture(arguments, "node1.nic3");
+    std::int64_t payload = 0;
+    SequenceCheck sequences;
+    for (const auto& row : read_capture(captured.folder + "/node1.nic3.pcap", fields)) {
+      EXPECT_THAT(row[5], testing::Not(HasSubstr("alformed")));
+      const int opcode = std::stoi(row[1]);
+      payload += std::stoll(row[0]) - c.overhead.count - headers_beside(opcode);
+      if (opcode < 17) sequences.add(row[2], row[3], std::stoll(row[4]));
+      for (std::size_t i = 0; i < c.fields.size(); ++i) {
+        EXPECT_EQ(row[first + i], c.fields[i].second) << c.fields[i].first;
+      }
+    }
+    EXPECT_GT(payload, 0) << c.network[0];
+    EXPECT_EQ(payload, bytes_of(captured.result, "node1.nic3")) << c.network[0];
+  }
 }
 
 TEST(Capture, KeepsAsManyAsAskedAndSaysWhatItLeftOut) {
