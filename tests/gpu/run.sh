@@ -12,7 +12,7 @@ source scenarios/packages.sh
 
 (($# == 0)) || { echo "usage: tests/gpu/run.sh" >&2; exit 2; }
 
-datatypes=(fp32 fp16 bf16 int32)
+datatypes=(fp32 fp16 bf16 int32 int8 uint8)
 all=$((1 + 2 * ${#datatypes[@]} + 2)) passed=0 failed=0 skipped=0
 
 skip_all() {
